@@ -3,6 +3,8 @@
     python3 dev.py demo             run notebooks/demo.ipynb into artifacts/demo.ipynb
     python3 dev.py test             every check: style, types, layers, all tests
     python3 dev.py test unit spark  only these folders of tests/
+    python3 dev.py test connect     a small suite on a server of Spark Connect
+    python3 dev.py test cluster     the same on a cluster of Spark, with the catalog in PostgreSQL
     python3 dev.py test nightly     what takes too long for every change: many seeds and cases
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
@@ -27,10 +29,10 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -43,6 +45,13 @@ FOLDERS = ("notebook", "browser", "unit", "sinks", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests, and the mark of tests elsewhere, that run only when this is named."""
+ANYWHERE = Path("tests") / "spark" / "anywhere"
+"""Tests of each part of the engine, which run on other kinds of Spark too."""
+KINDS = {
+    "connect": {"DT_TEST_SPARK": "connect"},
+    "cluster": {"DT_TEST_SPARK": "cluster", "DT_TEST_CATALOG": "postgresql"},
+}
+"""Which those are, by what the tests are told of them."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -88,7 +97,8 @@ class Stop(Exception):
 @dataclass(frozen=True)
 class Check:
     """A named command, run in `folder`, after `first` where there is one; `report` is where pytest
-    writes its counts; `behind` the others it takes what they leave of the cores."""
+    writes its counts; `behind` the others it takes what they leave of the cores; `variables` are
+    set for it."""
 
     name: str
     command: Command
@@ -96,6 +106,7 @@ class Check:
     report: Path | None = None
     behind: bool = False
     first: Command | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -265,13 +276,17 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
+    kinds = [folder for folder in folders if folder in KINDS]
     found = [folder for folder in folders if (ROOT / "tests" / folder).is_dir()]
-    for folder in set(folders) - set(found):
+    for folder in set(folders) - {*found, *kinds}:
         say(f"tests/{folder}: there is none")
     runs = [[folder] for folder in found if folder not in TOGETHER]
     if together := [folder for folder in TOGETHER if folder in found]:
         runs.append(together)
-    return [pytest_of(each, reports) for each in runs]
+    return [
+        *(pytest_of(each, reports) for each in runs),
+        *(pytest_on(kind, reports) for kind in kinds),
+    ]
 
 
 def pytest_of(folders: Sequence[str], reports: Path) -> Check:
@@ -289,6 +304,14 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in (*folders, *more)), *options]
     command: Command = [*BEHIND, *words] if shared else words
     return Check(f"pytest tests/{name}", command, report=counts, behind=shared)
+
+
+def pytest_on(kind: str, reports: Path) -> Check:
+    """The small suite on another kind of Spark."""
+    counts = reports / f"{kind}.xml"
+    options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
+    command: Command = [PYTHON, "-m", "pytest", ANYWHERE, *options, "-m", f"not {NIGHTLY}"]
+    return Check(f"pytest on {kind}", command, report=counts, variables=KINDS[kind])
 
 
 def write_durations(reports: Sequence[Path]) -> None:
@@ -328,7 +351,7 @@ def extension_checks() -> list[Check]:
 
 def test_all(folders: Sequence[str]) -> int:
     """Every check, or only the tests of `folders`; the status is 0 if all of them passed."""
-    known = (*FOLDERS, *NAMED)
+    known = (*FOLDERS, *KINDS, *NAMED)
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
     begun = time.monotonic()
@@ -340,7 +363,7 @@ def test_all(folders: Sequence[str]) -> int:
         set_up("test")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     checks = [] if folders else lint_checks()
-    tests = test_checks(folders or FOLDERS)
+    tests = test_checks(folders or (*FOLDERS, *KINDS))
     if any(check.name == "pytest tests/browser" for check in tests):
         note(problems, need_browser)
     late = [check for check in extension if check not in early]
@@ -403,7 +426,7 @@ def run_steps(check: Check, sink: IO[str] | None = None) -> int:
     """The exit status of the first step that fails, else of the last."""
     if check.first is not None and (status := run(check.first, check.folder, sink=sink)):
         return status
-    return run(check.command, check.folder, sink=sink)
+    return run(check.command, check.folder, sink=sink, variables=check.variables)
 
 
 def report(outcomes: Sequence[Outcome], problems: Sequence[str] = ()) -> int:
@@ -474,7 +497,12 @@ def benchmark(arguments: Sequence[str]) -> int:
 
 
 def run(
-    command: Command, folder: Path = ROOT, *, quiet: bool = False, sink: IO[str] | None = None
+    command: Command,
+    folder: Path = ROOT,
+    *,
+    quiet: bool = False,
+    sink: IO[str] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> int:
     """Run a command with `.venv` first on the PATH; its exit status (127: there is no such)."""
     program = shutil.which(str(command[0]), path=path())
@@ -483,8 +511,9 @@ def run(
         return 127
     target = subprocess.DEVNULL if quiet else sink
     words = [program, *map(str, command[1:])]
+    told = environment() | dict(variables or {})
     return subprocess.run(
-        words, cwd=folder, env=environment(), stdout=target, stderr=target, check=False
+        words, cwd=folder, env=told, stdout=target, stderr=target, check=False
     ).returncode
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dt_jupyter.spark import Pool, local_session
+from dt_jupyter.spark import is_connect
 from tests.java_options import LONG_LIVED
-from tests.spark.engine_lab import Lab, quick, without_check, without_second_opinion
+from tests.spark.engine_lab import CATALOG, Lab, quick, without_check, without_second_opinion
+from tests.spark.kinds_of_spark import session_of_kind
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,19 +36,12 @@ _OF_A_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interrup
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of this process: local[2], 3 GB, Delta-enabled."""
-    session = local_session(
-        tmp_path_factory.mktemp("warehouse"),
-        app_name="tests",
-        cores=2,
-        memory="3g",
-        confs=FAST,
-        pools=[Pool("heavy", weight=3)],
-    )
-    _STARTED.append(session)
-    yield session
-    _STARTED.clear()
-    _stop(session)
+    """The session of this process: local[2], 3 GB, Delta-enabled, unless another kind is asked
+    for."""
+    with session_of_kind(tmp_path_factory.mktemp("warehouse"), FAST, _stop) as session:
+        _STARTED.append(session)
+        yield session
+        _STARTED.clear()
 
 
 def _stop(session: SparkSession) -> None:
@@ -67,7 +61,7 @@ def _confs_of_a_file() -> Iterator[None]:
     yield
     for session in _STARTED:
         session.sql("RESET")
-        for name in _OF_A_GROUP:
+        for name in () if is_connect(session) else _OF_A_GROUP:
             session.sparkContext.setLocalProperty(name, None)
 
 
@@ -107,6 +101,8 @@ def lab(
     """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
     is marked `compiled`, on sessions that generate code as users' do. Texts are read once."""
     without_second_opinion(monkeypatch)
+    if CATALOG == "postgresql":
+        monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake_dir)

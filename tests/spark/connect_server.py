@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,9 @@ Path(sys.argv[2]).write_text(json.dumps(facts))
 class ConnectServer:
     """Ends with `end`, or when this process does. Workers of functions are this Python."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, confs: Mapping[str, str] | None = None) -> None:
         self._run = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(folder)],
+            [sys.executable, "-m", __name__, str(folder), json.dumps(confs or {})],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self._run.stdout is not None
@@ -63,11 +64,13 @@ class ConnectServer:
         self._run.wait(60)
 
 
-def serve(folder: Path) -> None:
+def serve(folder: Path, confs: Mapping[str, str]) -> None:
     """Starts a server, prints its port, and ends when standard input does."""
     from dt_jupyter.spark import local_session
 
-    session: Any = local_session(folder, app_name="connect", cores=2, memory="2g", confs=_CONFS)
+    session: Any = local_session(
+        folder, app_name="connect", cores=2, memory="2g", confs={**_CONFS, **confs}
+    )
     name = "org.apache.spark.sql.connect.service.SparkConnectService$"
     service = getattr(getattr(session._jvm, name), "MODULE$")
     print(service.localPort(), flush=True)
@@ -76,4 +79,4 @@ def serve(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
+    serve(Path(sys.argv[1]), json.loads(sys.argv[2]))

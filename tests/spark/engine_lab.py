@@ -16,8 +16,8 @@ from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
 from dt_jupyter.lake import TableLog
-from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning
-from dt_jupyter.spark import RefreshSessions
+from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning, quote
+from dt_jupyter.spark import RefreshSessions, is_connect
 from dt_jupyter.spark.sessions import REFRESH_CONFS
 from tests.spark import rival
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BOTH = os.environ.get("DT_TEST_ORACLES") == "both"
 """Whether `verify` is asked too where its rival has answered, as nightly runs do."""
+CATALOG = os.environ.get("DT_TEST_CATALOG", "sqlite")
+"""Where a `lab` has its catalog: `sqlite` or `postgresql`."""
 _DEFAULT = "spark.sql.sources.default"
 NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
 """On a busy machine a refresh of a few rows may take longer than computing all of them: what it
@@ -81,10 +83,18 @@ class Lab:
     def forget(self) -> None:
         """No table or view of the default schema is known to the session any more. Its catalog is
         told so itself: a test has some ten tables, and a DROP takes as long as a small query."""
+        if is_connect(self.spark):
+            self._drop_all()
+            return
         catalog = self.spark._jsparkSession.sessionState().catalog()
         tables = catalog.listTables("default")
         for i in range(tables.size()):
             catalog.dropTable(tables.apply(i), True, False)
+
+    def _drop_all(self) -> None:
+        for table in self.spark.catalog.listTables("default"):
+            kind = "VIEW" if table.tableType in ("VIEW", "TEMPORARY") else "TABLE"
+            self.spark.sql(f"DROP {kind} {quote(table.name)}")
 
     # -- words ------------------------------------------------------------------------------------
 
@@ -217,9 +227,11 @@ def quick(spark: SparkSession, patched: pytest.MonkeyPatch) -> Iterator[None]:
     for key, value in QUICK.items():
         spark.conf.set(key, value)
     # Delta's own jobs over a log are no SQL: their tasks see the properties of the thread alone.
-    spark.sparkContext.setLocalProperty(_INTERPRET, QUICK[_INTERPRET])
+    if not is_connect(spark):
+        spark.sparkContext.setLocalProperty(_INTERPRET, QUICK[_INTERPRET])
     yield
-    spark.sparkContext.setLocalProperty(_INTERPRET, None)
+    if not is_connect(spark):
+        spark.sparkContext.setLocalProperty(_INTERPRET, None)
     for key, was in before.items():
         if was is None:
             spark.conf.unset(key)

@@ -22,6 +22,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
+from dt_jupyter.spark import is_connect
 from tests.spark.delta_files import local_frame, newest_version
 from tests.spark.rows import close, exact
 
@@ -48,6 +49,8 @@ def difference(lab: Lab, name: str) -> str | None:
 
     NotComparable for a text that leaves an order open or reads the clock.
     """
+    if is_connect(lab.spark):
+        raise NotComparable("a client of Connect sees no plan of a view")
     table = lab.engine.table(name)
     compiled = lab.context.refresher.known(table.id)
     if compiled is not None and compiled.settles:
@@ -92,6 +95,8 @@ def _shown(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
 def read(spark: SparkSession, name: str) -> DataFrame:
     """The rows by which Spark sees a table or a view of one, by the files themselves where those
     can be read here: what Spark itself needs for a new version is half a second of jobs."""
+    if is_connect(spark):
+        return spark.table(name)
     known = _metadata(spark, name)
     if known.tableType().name() == "VIEW":
         paths = _DELTA.findall(known.viewText().get())

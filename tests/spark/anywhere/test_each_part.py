@@ -1,0 +1,225 @@
+"""Each part of the engine, on whatever Spark and catalog a run is for: `DT_TEST_SPARK` is local,
+connect or cluster, `DT_TEST_CATALOG` is sqlite or postgresql."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dt_jupyter.dispatch.dispatcher import Desk
+from dt_jupyter.model import DTError
+from tests.spark.engine_lab import CATALOG, Lab, refused
+from tests.spark.kinds_of_spark import KIND
+from tests.spark.refresh.test_operators import QUERIES
+from tests.spark.refresh.test_oracle_random import Tables
+
+OPERATORS = (
+    "left_join_further", "not_in_nullable", "correlated_count", "scalar_aggregate", "except_all",
+    "rollup", "deduplicated", "running", "lateral_outer", "collected", "literal",
+)  # fmt: skip
+"""One text of each class."""
+ITEMS = ("1, 'a'", "2, 'a'", "3, 'b'")
+STAGES = (
+    "SELECT n, count(*) AS c, sum(s) AS t FROM "
+    "(SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k) GROUP BY n"
+)
+
+AFTER = [(1, 1, 5), (2, 2, 10)]
+"""Of STAGES, with the rows that are not in it at first."""
+
+
+@pytest.fixture
+def shop(quick_lab: Lab) -> Lab:
+    """A table, a dynamic table of two stages over it, and rows that are not in it yet."""
+    quick_lab.table("item", "id INT, k STRING", *ITEMS)
+    quick_lab.dynamic_table("d", STAGES)
+    quick_lab.insert("item", "4, 'b'", "5, 'c'")
+    return quick_lab
+
+
+def test_the_catalog_is_where_the_run_says(shop: Lab) -> None:
+    kept_in_file = (shop.folder / "_dt" / "catalog.sqlite").exists()
+    assert kept_in_file == (CATALOG == "sqlite")
+
+
+def test_each_operator_is_kept(quick_lab: Lab) -> None:
+    lab, rng = quick_lab, random.Random(7)
+    tables = Tables(lab, rng)
+    tables.start()
+    for name in OPERATORS:
+        lab.dynamic_table(name, QUERIES[name])
+    assert {lab.mode(name) for name in OPERATORS} == {"INCREMENTAL"}
+    tables.batch()
+    taken = {name: lab.refresh(name) for name in OPERATORS}
+    assert set(taken.values()) <= {"INCREMENTAL", "NO_DATA"}, taken
+    lab.verified(*OPERATORS)
+
+
+def test_a_life_in_all_four_actions(shop: Lab) -> None:
+    assert shop.refresh("d") == "INCREMENTAL"
+    assert shop.refresh("d") == "NO_DATA"
+    shop.dynamic_table("whole", "SELECT k FROM item", "REFRESH_MODE = FULL")
+    shop.dynamic_table("over", "SELECT sum(t) AS t FROM d")
+    shop.insert("item", "6, 'c'")
+    assert shop.refresh("whole") == "FULL"
+    assert shop.refresh("over") == "INCREMENTAL"
+    shop.sql("CREATE OR REPLACE TABLE item (id INT, k STRING); INSERT INTO item VALUES (9, 'z')")
+    assert shop.refresh("d") == "REINITIALIZE"
+    shop.verified("d", "whole", "over")
+    shop.reopen()
+    actions = [str(record.action) for record in shop.engine.records("d")]
+    assert actions[0] == "REINITIALIZE"
+    assert shop.rows("d") == [(1, 1, 9)]
+
+
+def test_streams_transactions_and_tasks(shop: Lab) -> None:
+    shop.sql("""
+        CREATE STREAM s ON TABLE item; CREATE TABLE sink (id INT, k STRING) USING delta;
+        CREATE TABLE counted (n BIGINT) USING delta;
+        INSERT INTO item VALUES (6, 'x'), (7, 'y')
+    """)
+    held = shop.engine.sql("SELECT id FROM s ORDER BY id")
+    shop.sql("""
+        BEGIN;
+        INSERT INTO sink SELECT id, k FROM s;
+        INSERT INTO counted SELECT count(*) FROM s;
+        COMMIT
+    """)
+    assert [tuple(r) for r in held.collect()] == [(6,), (7,)]  # as it was when it was asked for
+    assert shop.rows("sink") == [(6, "x"), (7, "y")]
+    assert shop.rows("counted") == [(2,)]
+    assert shop.sql("SELECT * FROM s") == []
+    shop.sql("DELETE FROM item WHERE id = 6; INSERT INTO item VALUES (8, 'z')")
+    shop.sql("BEGIN; INSERT INTO sink SELECT id, k FROM s; ROLLBACK")
+    assert sorted(shop.sql("SELECT id, `$ACTION` FROM s")) == [(6, "DELETE"), (8, "INSERT")]
+    shop.sql("""
+        CREATE TASK t WAREHOUSE = default AS
+            INSERT INTO sink SELECT id, k FROM s WHERE `$ACTION` = 'INSERT';
+        EXECUTE TASK t
+    """)
+    assert shop.rows("sink")[-1] == (8, "z")
+    shop.serializable()
+
+
+def test_time_travel_changes_and_parameters(shop: Lab) -> None:
+    """Frames are run after other statements, and twice."""
+    before = shop.rows("item")
+    shop.engine.pin("evidence", "item")
+    shop.sql("DELETE FROM item WHERE id < 3")
+    older = shop.engine.sql("SELECT * FROM item AT (VERSION => 2)")
+    changed = shop.engine.changes("item", at=2)
+    asked = shop.engine.sql("SELECT :n AS n, id FROM item WHERE id > :n", args={"n": 4})
+    counted = changed.groupBy("`$ACTION`").count()
+    shop.sql("SELECT 1 AS one")
+    for _ in range(2):
+        assert sorted(map(tuple, older.collect())) == before
+        assert [tuple(r) for r in counted.collect()] == [("DELETE", 2)]
+        assert [tuple(r) for r in asked.collect()] == [(4, 5)]
+    assert [hold.name for hold in shop.engine.pins().holds] == ["evidence"]
+    shop.engine.unpin("evidence")
+
+
+@pytest.mark.parametrize("schema", ["snapshot_time", "current"])
+def test_a_replay_in_either_schema(shop: Lab, schema: str) -> None:
+    shop.sql("ALTER TABLE item ADD COLUMN more INT; DELETE FROM item")
+    with shop.engine.replay("item", at=1, to="now", schema_mode=schema) as walk:
+        steps = [(s.inserted, s.deleted) for s in walk]
+        widths = {len(walk.frame(i).columns) for i in range(len(steps))}
+    assert steps[-1] == (0, 5)
+    assert widths == ({2, 3} if schema == "snapshot_time" else {3})
+
+
+def test_a_sink_and_a_name_in_quotes(shop: Lab, tmp_path: Path) -> None:
+    shop.dynamic_table("`order`", "SELECT k, count(*) AS `n n` FROM item GROUP BY k")
+    target = tmp_path / "app.db"
+    sqlite3.connect(target).close()
+    into = f"'sqlite://{target}?table=d' KEY (k) TARGET_LAG = '1 minute'"
+    shop.sql(f"CREATE SINK out FROM DYNAMIC TABLE `order` INTO {into}")
+    with sqlite3.connect(target) as connection:
+        delivered = sorted(connection.execute("SELECT * FROM d"))
+    assert delivered == [("a", 2), ("b", 2), ("c", 1)]
+
+
+def test_the_scheduler_keeps_the_lag_and_the_panel_shows_it(shop: Lab) -> None:
+    shop.sql("ALTER DYNAMIC TABLE d SET TARGET_LAG = '1 minute'")
+    desk = Desk(lambda: shop.engine)
+    shop.engine.start_scheduler()
+    try:
+        end = time.monotonic() + 120
+        while shop.rows("d") != AFTER and time.monotonic() < end:
+            shop.context.scheduling.nudge()
+            time.sleep(0.2)
+    finally:
+        shop.engine.stop_scheduler()
+    assert shop.rows("d") == AFTER
+    shown: dict[str, Any] = desk.answer_json({"id": 1, "ask": "catalogue"})
+    names = {item["name"] for item in shown["message"]["items"]}
+    desk.close()
+    assert {"d", "item"} <= names
+    shop.verified("d")
+
+
+def test_bad_input_has_its_code_and_changes_nothing(shop: Lab) -> None:
+    before = shop.names()
+    for code, script in {
+        "DT-1101": "CREATE DYNAMIC TABLE e TARGET_LAG = '1 hour' AS SELECT * FROM nowhere",
+        "DT-1109": "INSERT INTO d VALUES (1, 1, 1)",
+        "DT-3201": "SELECT * FROM item CHANGES (INFORMATION => DEFAULT) AT (STREAM => 'none')",
+    }.items():
+        with refused(code):
+            shop.engine.sql(script)
+    shop.sql("INSERT INTO item VALUES (0, 'zero')")
+    shop.dynamic_table("failing", "SELECT sum(1 DIV (id + 1)) AS s FROM item")
+    shop.sql("INSERT INTO item VALUES (-1, 'minus')")
+    record = shop.record("failing")
+    assert isinstance(record.error, DTError | str)
+    assert record.error_code is not None
+    shop.sql("DROP DYNAMIC TABLE failing")
+    assert shop.names()[0] == before[0]
+
+
+@pytest.mark.skipif(KIND != "cluster", reason="no worker can be lost")
+def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
+    from tests.spark.kinds_of_spark import clusters
+
+    (cluster,) = clusters
+    shop.tune(evaluated_rows=1)
+    shop.dynamic_table(
+        "slow", f"SELECT k, max({SLOW}) AS m FROM item GROUP BY k", "REFRESH_MODE = INCREMENTAL"
+    )
+    shop.sql("INSERT INTO item SELECT id, concat('k', id % 7) FROM range(400000)")
+    ended = threading.Event()
+    killing = threading.Thread(target=kill_in_a_stage, args=(shop, cluster.workers[0], ended))
+    killing.start()
+    record = shop.record("slow")
+    ended.set()
+    killing.join()
+    assert (record.action, record.error) == ("INCREMENTAL", None)
+    assert cluster.workers[0].poll() is not None, "the refresh had no stage"
+    cluster.add_worker("another")
+    shop.insert("item", "6, 'c'")
+    assert shop.refresh("slow") == "INCREMENTAL"
+    shop.verified("slow")
+
+
+SLOW = "sha2(repeat(k, 100 + id % 300), 512)"
+
+
+def kill_in_a_stage(lab: Lab, worker: subprocess.Popen[bytes], ended: threading.Event) -> None:
+    """A worker and its executors, as soon as a task runs."""
+    tracker = lab.spark.sparkContext.statusTracker()
+    while not ended.is_set():
+        stages = [tracker.getStageInfo(i) for i in tracker.getActiveStageIds()]
+        if any(s is not None and s.numActiveTasks for s in stages):
+            subprocess.run(["pkill", "-KILL", "-P", str(worker.pid)], check=False)
+            worker.kill()
+            worker.wait()
+            return
+        ended.wait(0.01)
