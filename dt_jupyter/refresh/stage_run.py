@@ -246,7 +246,7 @@ class StageRun:
         text = self.change_text(delta)
         at_hand = self._may_fit() or self.reading.is_local(delta)
         arrow = self.reading.views.evaluate(text) if at_hand else None
-        if arrow is None or arrow.num_rows > self.tuning.driver_rows:
+        if arrow is None or arrow.num_rows > self.tuning.evaluated_rows:
             heavy = not self.reading.all_local and (
                 not self._is_small() or self._scanned() > self.tuning.driver_bytes
             )

@@ -3,10 +3,16 @@ are, and hold the same rows where they are not."""
 
 from __future__ import annotations
 
+import random
+from itertools import product
+
 import pytest
 
+from dt_jupyter.model.tuning import DEFAULTS
 from dt_jupyter.spark import confs
+from tests.cases import some
 from tests.spark.engine_lab import Lab
+from tests.spark.refresh.test_oracle_random import Tables
 
 QUERIES = {
     "summed": "SELECT k, sum(v) AS s, avg(d) AS m, max(v) AS x, count(*) AS n FROM t GROUP BY k",
@@ -155,3 +161,33 @@ def test_decimals_of_another_meaning_are_left_to_spark(few: Lab) -> None:
     few.sql("INSERT INTO t VALUES (13, 'a', 1, 0.10)")
     assert "decimals have another meaning" in str(few.engine.explain("exactly"))
     assert "evaluated without Spark" in str(few.engine.explain("usually"))
+
+
+@pytest.mark.parametrize(("seed", "by"), some(2, product(range(3), ("engine", "spark"))))
+def test_more_changes_than_come_to_the_driver(quick_lab: Lab, seed: int, by: str) -> None:
+    """What is at hand is evaluated all the same; by Spark, what comes out stays with it."""
+    lab, rng = quick_lab, random.Random(seed)
+    lab.tune(driver_rows=4, evaluated_rows=DEFAULTS.evaluated_rows if by == "engine" else 1)
+    tables = Tables(lab, rng)
+    tables.start()
+    queries = {
+        "few": "SELECT p.id, dim.name FROM p JOIN dim ON p.k = dim.k WHERE p.v = 2",
+        "bag": "SELECT p.id, p.x, q.v FROM p JOIN q ON p.k = q.k",
+        "filtered": "SELECT k, v, day FROM p WHERE v IS NOT NULL",
+        "groups": "SELECT id, count(*) AS n, sum(v) AS s, max(day) AS m FROM q GROUP BY id",
+    }
+    for name, query in queries.items():
+        lab.dynamic_table(name, query)
+    changed, jobs = 0, 0
+    for _ in range(2):
+        for table in ("p", "q"):
+            tables.insert(table, 9)
+        lab.sql("DELETE FROM p WHERE id = 1; UPDATE q SET v = 3 WHERE id < 1")
+        for name in queries:
+            record = lab.record(name)
+            assert (record.action, record.error) == ("INCREMENTAL", None), name
+            changed += record.statistics.inserted_rows + record.statistics.deleted_rows
+            jobs += record.statistics.spark_jobs or 0
+        lab.verified(*queries)
+    assert changed > 4 * 2 * len(queries)
+    assert (jobs == 0) == (by == "engine")
