@@ -20,6 +20,8 @@ from tests.spark.kinds_of_spark import KIND
 from tests.spark.refresh.test_operators import QUERIES
 from tests.spark.refresh.test_oracle_random import Tables
 
+pytestmark = [pytest.mark.nightly] if KIND == "local" else []
+"""Where other tests have more of each part."""
 OPERATORS = (
     "left_join_further", "not_in_nullable", "correlated_count", "scalar_aggregate", "except_all",
     "rollup", "deduplicated", "running", "lateral_outer", "collected", "literal",
