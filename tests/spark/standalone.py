@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -65,11 +66,16 @@ class StandaloneCluster:
         self._find(name, _REGISTERED)
         return process
 
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """A master, or a worker with its executors, without a word."""
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+
     def end(self) -> None:
         """Every process of the cluster is gone."""
         for process in reversed(self._processes):
-            process.kill()
-            process.wait(30)
+            self.kill(process)
 
     def _start(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
         java = find_java(os.environ)
@@ -80,7 +86,7 @@ class StandaloneCluster:
                  "-cp", f"{self._home / 'jars'}/*", arguments[0], "--host", _LOOPBACK,
                  *arguments[1:]],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                env={**os.environ, **self._variables},
+                env={**os.environ, **self._variables}, start_new_session=True,
             )  # fmt: skip
         self._processes.append(process)
         return process

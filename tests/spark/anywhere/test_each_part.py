@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +18,9 @@ from tests.spark.engine_lab import CATALOG, Lab, refused
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.refresh.test_operators import QUERIES
 from tests.spark.refresh.test_oracle_random import Tables
+
+if TYPE_CHECKING:
+    from tests.spark.standalone import StandaloneCluster
 
 pytestmark = [pytest.mark.nightly] if KIND == "local" else []
 """Where other tests have more of each part."""
@@ -198,7 +200,7 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
     )
     shop.sql("INSERT INTO item SELECT id, concat('k', id % 7) FROM range(400000)")
     ended = threading.Event()
-    killing = threading.Thread(target=kill_in_a_stage, args=(shop, cluster.workers[0], ended))
+    killing = threading.Thread(target=kill_in_a_stage, args=(shop, cluster, ended))
     killing.start()
     record = shop.record("slow")
     ended.set()
@@ -214,14 +216,12 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
 SLOW = "sha2(repeat(k, 100 + id % 300), 512)"
 
 
-def kill_in_a_stage(lab: Lab, worker: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    """A worker and its executors, as soon as a task runs."""
+def kill_in_a_stage(lab: Lab, cluster: StandaloneCluster, ended: threading.Event) -> None:
+    """The first worker and its executors, as soon as a task runs."""
     tracker = lab.spark.sparkContext.statusTracker()
     while not ended.is_set():
         stages = [tracker.getStageInfo(i) for i in tracker.getActiveStageIds()]
         if any(s is not None and s.numActiveTasks for s in stages):
-            subprocess.run(["pkill", "-KILL", "-P", str(worker.pid)], check=False)
-            worker.kill()
-            worker.wait()
+            cluster.kill(cluster.workers[0])
             return
         ended.wait(0.01)
