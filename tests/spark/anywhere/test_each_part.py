@@ -57,13 +57,14 @@ def test_each_operator_is_kept(quick_lab: Lab) -> None:
     lab, rng = quick_lab, random.Random(7)
     tables = Tables(lab, rng)
     tables.start()
-    for name in OPERATORS:
+    names = OPERATORS[::2] if KIND == "connect" else OPERATORS  # there each takes seconds
+    for name in names:
         lab.dynamic_table(name, QUERIES[name])
-    assert {lab.mode(name) for name in OPERATORS} == {"INCREMENTAL"}
+    assert {lab.mode(name) for name in names} == {"INCREMENTAL"}
     tables.batch()
-    taken = {name: lab.refresh(name) for name in OPERATORS}
+    taken = {name: lab.refresh(name) for name in names}
     assert set(taken.values()) <= {"INCREMENTAL", "NO_DATA"}, taken
-    lab.verified(*OPERATORS)
+    lab.verified(*names)
 
 
 def test_a_life_in_all_four_actions(shop: Lab) -> None:
@@ -136,7 +137,11 @@ def test_a_replay_in_either_schema(shop: Lab, schema: str) -> None:
     with shop.engine.replay("item", at=1, to="now", schema_mode=schema) as walk:
         steps = [(s.inserted, s.deleted) for s in walk]
         widths = {len(walk.frame(i).columns) for i in range(len(steps))}
+        counts = [walk.frame(i).count() for i in range(len(steps))]
+        (gone,) = {r["$ACTION"] for r in walk.changes(len(steps) - 1).collect()}
+        kept = walk.to_arrow(len(steps) - 2)
     assert steps[-1] == (0, 5)
+    assert (counts[-2:], gone, kept.num_rows) == ([5, 0], "DELETE", 5)
     assert widths == ({2, 3} if schema == "snapshot_time" else {3})
 
 

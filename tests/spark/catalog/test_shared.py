@@ -81,6 +81,7 @@ def test_who_opens_the_lake_need_not_say_where_its_catalog_is(shop: Lab) -> None
 # -- several ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_two_machines_refresh_one_table_and_each_round_counts_once(shop: Lab) -> None:
     shop.refresh("d")
     other = worker(shop, "d", "3", "item")

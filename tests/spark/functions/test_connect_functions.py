@@ -53,6 +53,7 @@ facts["direct"] = sorted(r.v for r in dt.sql("SELECT shout(x) v FROM word WHERE 
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_they_are_called_by_name_refreshed_and_verified(
     connect_server: ConnectServer, tmp_path: Path

@@ -124,7 +124,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("kind", LIVES)
+@pytest.mark.parametrize("kind", some(2, LIVES))
 @pytest.mark.parametrize("seed", some(1, range(6)))
 def test_what_deletion_vectors_took_is_read_without_spark(
     spark: SparkSession, lake_dir: Path, kind: str, seed: int

@@ -68,6 +68,7 @@ look("lost")
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_tables_with_partitions_and_patterns_are_followed(

@@ -183,6 +183,7 @@ def test_without_a_rule_the_checks_find_it_broken(
     assert violations(bad, limit) != []
 
 
+@pytest.mark.nightly
 def test_a_day_of_twenty() -> None:
     lags = [300.0, 600.0, None, 3600.0]
     nodes = [
