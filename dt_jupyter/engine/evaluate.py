@@ -37,9 +37,9 @@ def run_spark(
     text = replace_spans(text, [*role, *((span, known) for span in find_last_query_id(text))])
     if context.access.guarded:
         return context.spark_rights.run(bind_parameters(text, args), placed)
-    bound = values_in(text, args)
     if is_connect(context.spark):  # a server drops them with `binding` too
-        return context.spark.sql(bind_parameters(text, bound))
+        return context.spark.sql(bind_parameters(text, args))
+    bound = values_in(text, args)
     with binding(context.spark, bound):
         return context.spark.sql(text, args=bound or None)
 

@@ -14,6 +14,7 @@ import pytest
 
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.model import DTError
+from tests.faults.test_refresh_faults import QUERY
 from tests.spark.engine_lab import CATALOG, Lab, refused
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.refresh.test_operators import QUERIES
@@ -30,20 +31,15 @@ OPERATORS = (
 )  # fmt: skip
 """One text of each class."""
 ITEMS = ("1, 'a'", "2, 'a'", "3, 'b'")
-STAGES = (
-    "SELECT n, count(*) AS c, sum(s) AS t FROM "
-    "(SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k) GROUP BY n"
-)
-
 AFTER = [(1, 1, 5), (2, 2, 10)]
-"""Of STAGES, with the rows that are not in it at first."""
+"""Of QUERY, with the rows that are not in it at first."""
 
 
 @pytest.fixture
 def shop(quick_lab: Lab) -> Lab:
     """A table, a dynamic table of two stages over it, and rows that are not in it yet."""
     quick_lab.table("item", "id INT, k STRING", *ITEMS)
-    quick_lab.dynamic_table("d", STAGES)
+    quick_lab.dynamic_table("d", QUERY)
     quick_lab.insert("item", "4, 'b'", "5, 'c'")
     return quick_lab
 

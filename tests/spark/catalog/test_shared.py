@@ -19,18 +19,13 @@ from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import RefreshTrigger
 from tests.cases import some
 from tests.faults.engine_worker import rounds
-from tests.faults.test_refresh_faults import ROOT, commits, worker
+from tests.faults.test_refresh_faults import QUERY, ROOT, commits, worker
 from tests.spark.engine_lab import Lab, refused, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.sinks.servers import PostgresServer
-
-QUERY = (
-    "SELECT n, count(*) AS c, sum(s) AS t FROM "
-    "(SELECT k, count(*) AS n, sum(id) AS s FROM item GROUP BY k) GROUP BY n"
-)
 
 
 @pytest.fixture
@@ -84,17 +79,17 @@ def test_who_opens_the_lake_need_not_say_where_its_catalog_is(shop: Lab) -> None
 @pytest.mark.nightly
 def test_two_machines_refresh_one_table_and_each_round_counts_once(shop: Lab) -> None:
     shop.refresh("d")
-    other = worker(shop, "d", "3", "item")
+    other = worker(shop, "d", "6", "item")
     assert other.stdout is not None
     assert other.stdin is not None
     assert other.stdout.readline() == "ready\n"
     as_machine(shop, "elsewhere")
     other.stdin.write("\n")
     other.stdin.flush()
-    mine = rounds(shop.engine, "d", 3, "item", 5000)
+    mine = rounds(shop.engine, "d", 6, "item", 5000)
     theirs, errors = other.communicate(timeout=300)
     assert other.returncode == 0, errors[-2000:]
-    assert len(theirs.split()) == len(mine) == 3
+    assert len(theirs.split()) == len(mine) == 6
     assert shop.record("d").error is None
     table = shop.engine.table("d")
     assert commits(shop) == list(range(1, table.sequence + 1))
