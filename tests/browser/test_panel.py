@@ -99,6 +99,10 @@ ROOM = """input => {
 """How much room a placeholder leaves, in pixels."""
 
 
+MODEL_IS_GONE = "widget model not found"
+"""What ipywidgets writes for a saved widget whose kernel was restarted."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """A notebook and the panel beside it."""
@@ -495,9 +499,18 @@ class TestPanel:
         panel.shoot("recent")
 
     def test_a_reload_of_the_page(self, panel: Panel) -> None:
-        """The kernel knows the extension: it is found without a word from the user."""
+        """The kernel knows the extension: it is found without a word from the user. Of the views
+        that were saved the restarted kernel knows none: their pictures are seen."""
+        choose(panel.page, "File", "Save Notebook")
+        expect(panel.page.locator(".jp-mod-dirty")).to_have_count(0)
+        assert panel.errors == []
         panel.page.reload()
         expect(panel.all).to_contain_text("No lake is open", timeout=60_000)
+        shown = panel.cells.nth(CELLS.index(LAG))
+        expect(shown.locator(".dtj-static")).to_be_visible()
+        expect(shown.get_by_text("model not found")).to_be_hidden()
+        assert {error for error in panel.errors if MODEL_IS_GONE not in error} == set()
+        panel.errors.clear()
 
     def test_a_kernel_that_was_shut_down_can_be_started(self, panel: Panel) -> None:
         choose(panel.page, "Kernel", "Shut Down Kernel")

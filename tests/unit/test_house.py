@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -166,6 +167,7 @@ def test_what_a_hint_names_exists() -> None:
     assert {k: f.name for k, f in seen.items() if k not in known} == {}
 
 
+@cache
 def literals(file: Path) -> set[str]:
     """The strings of a module that are no docstrings."""
     tree = ast.parse(file.read_text("utf-8"))

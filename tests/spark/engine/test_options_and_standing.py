@@ -112,6 +112,7 @@ def test_clustering_changes_in_place_and_is_seen_at_once(shared_lab: Lab) -> Non
     assert len(found) == 1, "at its creation; no change of clustering is a change of rows"
 
 
+@pytest.mark.nightly
 def test_what_is_clustered_by_may_be_nested_or_the_fortieth_or_have_an_odd_name(
     shared_lab: Lab,
 ) -> None:
@@ -419,6 +420,7 @@ def test_verify_names_the_column_that_a_source_lost(shared_lab: Lab) -> None:
     lab.verified("v5")
 
 
+@pytest.mark.nightly
 def test_a_rename_between_two_points_is_told_as_one(shared_lab: Lab) -> None:
     lab = shared_lab
     lab.table("dr", "id INT, a INT", "1, 1")

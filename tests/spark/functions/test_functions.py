@@ -113,6 +113,7 @@ def test_each_is_computed_once_for_new_arguments(
     lab.verified(*names)
 
 
+@pytest.mark.nightly
 def test_a_dataframe_calls_it_by_its_name(quick_lab: Lab, calls: Calls) -> None:
     lab, create = quick_lab, quick_lab.engine.create
     fill(lab)

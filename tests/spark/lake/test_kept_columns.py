@@ -143,6 +143,7 @@ def test_places_of_other_values_are_caught(
     assert {how for _, how in wrong} >= {"selected, nulls False"}
 
 
+@pytest.mark.nightly
 def test_what_does_not_fit_is_read_each_time(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +162,7 @@ def test_what_does_not_fit_is_read_each_time(
 FEW = "CASE id % 4 WHEN 0 THEN NULL WHEN 1 THEN 'ab' WHEN 2 THEN '' ELSE 'Straße' END"
 
 
+@pytest.mark.nightly
 def test_texts_of_few_values_are_kept_as_places_in_a_dictionary(
     quick_spark: SparkSession, lake_dir: Path
 ) -> None:

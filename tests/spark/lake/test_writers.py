@@ -176,7 +176,8 @@ class Table:
         return done
 
     def check(self) -> None:
-        """Contents, filtered reads and the last commit's feed are what the model says."""
+        """Contents and filtered reads are what the model says: by every filter after the first
+        commit, by each in turn after those that follow."""
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
         self.literal(*self.model.values()).createOrReplaceTempView("model")
         stored = sql_table(self.log.path)
@@ -186,6 +187,7 @@ class Table:
                 " UNION ALL ".join(
                     f"(SELECT {n} AS n, {shown} AS row FROM {source} WHERE {filter_})"
                     for n, filter_ in enumerate(["true", *FILTERS])
+                    if n == 0 or self.sequence == 1 or n % 3 == self.sequence % 3
                 )
             ).createOrReplaceTempView(name)
         found, wanted = (

@@ -158,6 +158,7 @@ for name, frame in {
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_literals_of_each_kind_and_fields_of_structs_are_kept_as_the_frame_has_them(

@@ -231,6 +231,7 @@ def test_what_has_no_sql_is_refused_by_its_name(quick_lab: Lab, tmp_path: Path) 
     assert lab.names()[0] == set()
 
 
+@pytest.mark.nightly
 def test_files_of_a_pattern_are_followed_by_the_path_as_it_was_given(
     quick_lab: Lab, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def _frames(lab: Lab) -> Frames:
     return lambda: TpchFrames(lab.spark, 0.0001 / tiny.SCALE).all()
 
 
+@pytest.mark.nightly
 def test_tpch_as_dataframes_is_kept_incrementally(quick_lab: Lab) -> None:
     tiny.load(quick_lab.engine)
     _kept(quick_lab, _frames(quick_lab), EACH_TIME, [()])

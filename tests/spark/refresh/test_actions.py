@@ -288,6 +288,7 @@ def test_groups_may_be_of_any_type(lab: Lab) -> None:
 # -- sources that are not to be altered, and those that have no versions --------------------------
 
 
+@pytest.mark.nightly
 def test_a_source_that_is_not_to_be_altered_is_not(lab: Lab) -> None:
     lab.spark.sql("CREATE TABLE plain (id INT, v INT) USING delta")
     lab.spark.sql("INSERT INTO plain VALUES (1, 1), (2, 2)")
@@ -326,6 +327,7 @@ def test_a_full_table_follows_what_has_no_incremental_form(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_explain_foretells_that_a_full_table_is_incremental_again(lab: Lab) -> None:
     lab.table("item", "id INT, v INT", "1, 1", "2, 5")
     query = "CREATE OR REPLACE VIEW w AS SELECT id, v FROM item"

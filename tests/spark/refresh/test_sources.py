@@ -104,6 +104,7 @@ def test_a_source_that_is_undropped_goes_on(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_dropped_dynamic_table_upstream_is_named(lab: Lab) -> None:
     lab.table("item", "id INT", "1")
     lab.dynamic_table("below", "SELECT id FROM item")
@@ -142,6 +143,7 @@ def test_a_replaced_source_reinitialises(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_replaced_view_reinitialises(lab: Lab) -> None:
     lab.table("item", "id INT", "1", "2")
     lab.sql("CREATE VIEW seen AS SELECT id FROM item WHERE id > 1")
@@ -213,6 +215,7 @@ def test_a_view_replaced_by_what_has_no_incremental_form_is_recomputed(lab: Lab)
 MAPPED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
 
 
+@pytest.mark.nightly
 def test_columns_that_are_not_used_come_and_go(lab: Lab) -> None:
     lab.sql(f"CREATE TABLE item (id INT, v INT, other STRING) {MAPPED}")
     lab.insert("item", "1, 1, 'x'")
@@ -269,6 +272,7 @@ def test_a_table_that_something_else_wrote_to_is_made_anew(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_used_column_of_another_type_reinitialises(lab: Lab) -> None:
     lab.sql("CREATE TABLE item (id INT, v INT) TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
     lab.insert("item", "1, 1")

@@ -97,6 +97,7 @@ def test_every_retained_version_against_the_definition_of_its_time(
     assert "all 3 retained versions" in str(found)
 
 
+@pytest.mark.nightly
 def test_definitions_are_kept_and_compared(shared_lab: Lab, sale: str) -> None:
     lab, engine = shared_lab, shared_lab.engine
     lab.dynamic_table("d", f"SELECT id, price FROM {sale} WHERE price > 10")
@@ -117,6 +118,7 @@ def test_definitions_are_kept_and_compared(shared_lab: Lab, sale: str) -> None:
     assert engine.verify("d", at=first).equal
 
 
+@pytest.mark.nightly
 def test_two_snapshots_of_a_table(shared_lab: Lab, sale: str) -> None:
     engine = shared_lab.engine
     shared_lab.sql(

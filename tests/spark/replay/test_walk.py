@@ -142,6 +142,7 @@ def test_by_data_timestamp_and_by_fixed_steps(shared_lab: Lab) -> None:
         assert sum((s.inserted or 0) - (s.deleted or 0) for s in walk) == 3
 
 
+@pytest.mark.nightly
 def test_a_large_file_comes_in_order_through_files(
     item: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +155,7 @@ def test_a_large_file_comes_in_order_through_files(
         assert not list((item.context.layout.pins / replay.hold).glob("rows_*/*"))
 
 
+@pytest.mark.nightly
 def test_each_part_waits_for_its_turn_before_it_is_read(
     item: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from tests.spark.sinks.shop import Shop
 SUMS = "KEY (city) REDUCE (price SUM, id LAST_WRITE_WINS)"
 
 
+@pytest.mark.nightly
 def test_rows_are_reduced_into_what_the_store_has_or_by_themselves(shop: Shop) -> None:
     """The protocol's own example: −1, 3, 2 come to 4; then 6, −7, −1 to 2, or as an update −2. The
     id is that of the last commit."""
@@ -145,6 +146,7 @@ def test_a_sink_writes_into_no_table_of_its_lake(shop: Shop) -> None:
     assert (folder / "exports" / "orders" / "_manifest.json").exists()
 
 
+@pytest.mark.nightly
 def test_another_table_of_delta_is_read_by_spark(shop: Shop) -> None:
     shop.url = f"delta://{shop.file.parent}/other"
     shop.sql("ALTER TABLE orders ADD COLUMN at TIMESTAMP")

@@ -78,6 +78,7 @@ def test_lines_of_json_are_read_once_and_new_files_are_the_change(
     lab.verified("rows")
 
 
+@pytest.mark.nightly
 def test_a_list_is_vacuumed_when_nothing_reads_it_and_undrop_finds_its_own(
     quick_lab: Lab, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ ended.set()
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_everything_but_job_counts_and_weights_works(
     connect_server: ConnectServer, tmp_path: Path

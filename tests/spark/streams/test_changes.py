@@ -59,7 +59,7 @@ def test_a_table_without_ids_is_told_apart_by_its_contents(people: Lab) -> None:
     assert "no row ids" in rows.query.notes[0]
 
 
-@pytest.mark.parametrize("properties", [TRACKED, KEYED])
+@pytest.mark.parametrize("properties", [TRACKED, nightly(KEYED)])
 def test_rows_as_first_inserted(people: Lab) -> None:
     """Listing 4: whatever became of them."""
     assert changes(people, "people", START, append_only=True) == [
@@ -69,7 +69,7 @@ def test_rows_as_first_inserted(people: Lab) -> None:
     ]
 
 
-@pytest.mark.parametrize("properties", [TRACKED, KEYED])
+@pytest.mark.parametrize("properties", [TRACKED, nightly(KEYED)])
 def test_the_redo_log_has_every_change(people: Lab) -> None:
     """Listing 3, in the order of commits."""
     frame = people.engine.sql(

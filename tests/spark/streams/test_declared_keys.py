@@ -92,6 +92,7 @@ def test_a_row_that_moves_often_keeps_its_key(keyed: Lab) -> None:
     assert rows(keyed, "t") == [(2, "b", "DELETE", True), (2, "z", "INSERT", True)]
 
 
+@pytest.mark.nightly
 def test_a_key_that_an_update_gives_to_two_rows(keyed: Lab) -> None:
     keyed.sql("UPDATE t SET id = 5")
     for statement in (
@@ -188,6 +189,7 @@ SCHEMA = pa.schema(
 )
 
 
+@pytest.mark.nightly
 def test_the_driver_acquits_as_spark_does(shared_lab: Lab) -> None:
     """Random rows, floats, NaN, NULL and −0.0 among their keys: they agree on each."""
     rng = random.Random(4)

@@ -182,6 +182,7 @@ def test_streams_on_views_and_dynamic_tables(people: Lab) -> None:
     assert people.sql("SELECT * FROM v") == []
 
 
+@pytest.mark.nightly
 def test_streams_of_tables_that_were_compacted(people: Lab) -> None:
     """OPTIMIZE changes no row: each stream stands before it, at files that VACUUM then takes."""
     people.sql(
@@ -266,6 +267,7 @@ def test_bad_statements_have_codes(lab: Lab) -> None:
     assert len(lab.context.catalog.streams()) == 1
 
 
+@pytest.mark.nightly
 def test_what_is_made_of_a_stream_is_a_delta_table_in_any_session(lab: Lab) -> None:
     lab.table("people", "id INT", "1")
     lab.sql("CREATE STREAM s ON TABLE people SHOW_INITIAL_ROWS = TRUE")
@@ -283,7 +285,7 @@ def vanish() -> None:
     raise Gone
 
 
-@pytest.mark.parametrize("point", INTENT_POINTS)
+@pytest.mark.parametrize("point", some(2, INTENT_POINTS))
 def test_an_intent_is_settled_by_what_the_log_says(
     people: Lab, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_others_may_add_to_what_only_adds(shop: Lab) -> None:
     assert clean(shop)
 
 
+@pytest.mark.nightly
 def test_what_an_outside_writer_breaks_is_said(shop: Lab) -> None:
     """Between the record and the second table: nothing can hold such a writer off."""
     shop.table("also", "n BIGINT", "0")
