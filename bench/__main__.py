@@ -41,17 +41,17 @@ class Cell:
 
     @property
     def right(self) -> bool:
-        """Whether AUTO chose the way that took less time here."""
-        moved = self.auto if self.action == "INCREMENTAL" else self.moved
-        if moved is None:
-            return True
-        return (self.action == "INCREMENTAL") == (moved <= self.anew)
+        """Whether AUTO chose the way that took less time here: of a full refresh, what it took;
+        where the table was moved, what its query takes anew."""
+        if self.action == "INCREMENTAL":
+            return self.auto <= self.anew
+        return self.moved is None or self.auto <= self.moved
 
     @property
     def best(self) -> float:
         """The seconds of the better way."""
-        moved = self.auto if self.action == "INCREMENTAL" else self.moved
-        return self.anew if moved is None else min(moved, self.anew)
+        other = self.anew if self.action == "INCREMENTAL" else self.moved
+        return self.auto if other is None else min(self.auto, other)
 
 
 def recompute(dt: Engine, query: str) -> float:

@@ -29,11 +29,12 @@ from dt_jupyter.model import (
     Reason,
     RefreshAction,
     RefreshMode,
+    RefreshRecord,
     SourceKind,
     Tuning,
 )
 from dt_jupyter.refresh.compilations import Compilations
-from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole
+from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, was_evaluated
 from dt_jupyter.refresh.decision import Choice, choose
 from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT
 from dt_jupyter.refresh.observation import Look, source_sizes
@@ -78,8 +79,10 @@ class Chooser:
             return choice
         if table.mode is RefreshMode.AUTO and self._may_compute_all(table):
             work = self._work(table, seen)
-            if anew := work and self._cheaper_anew(table, work):
-                return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=False)
+            history = self._history(table, work)
+            if anew := work and cheaper_whole(work, history, self.tuning):
+                keeps = was_evaluated(history)
+                return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=keeps)
         if table.frontier is not None and table.frontier.stateless:
             reason = Reason(STATE_REBUILT, "the last refresh did not keep its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
@@ -87,10 +90,11 @@ class Chooser:
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=wide)
         return choice
 
-    def _cheaper_anew(self, table: DynamicTable, work: Work) -> Reason | None:
-        if work.rows < self.tuning.small_table_rows:
-            return None  # whatever its refreshes have cost
-        return cheaper_whole(work, self.sources.catalog.measured(table.id), self.tuning)
+    def _history(self, table: DynamicTable, work: Work | None) -> list[RefreshRecord]:
+        """What a cost is judged by; none of a small table, whatever its refreshes have cost."""
+        if work is None or work.rows < self.tuning.small_table_rows:
+            return []
+        return self.sources.catalog.measured(table.id)
 
     def _may_compute_all(self, table: DynamicTable) -> bool:
         """Whether a cost may decide it: what the user's functions cost nobody knows."""

@@ -3,8 +3,8 @@
 Moving is the rule; computing anew needs evidence. A change of many rows is judged by a line through
 what this table's refreshes have cost, in units of what a source row costs when everything is
 computed; once a few of about its size were measured, by the cheapest of those. Milliseconds of a
-cold process, and tables that are small, are no evidence, and what was chosen is kept until the
-other way is clearly cheaper.
+cold process say what moving costs at most, and no more; tables that are small are no evidence, and
+what was chosen is kept until the other way is clearly cheaper.
 """
 
 from __future__ import annotations
@@ -101,14 +101,14 @@ def _grown(record: RefreshRecord, rows: int) -> float:
     return record.statistics.execution_ms * max(1.0, rows / then if then else 1.0)
 
 
-def _moves(done: Sequence[RefreshRecord]) -> list[RefreshRecord]:
-    """The incremental refreshes that are evidence."""
+def _moves(done: Sequence[RefreshRecord], *, cold: bool = False) -> list[RefreshRecord]:
+    """The incremental refreshes that are evidence; the `cold` ones are of the most it can be."""
     return [
         r
         for r in done
         if r.action is RefreshAction.INCREMENTAL
         and r.statistics.changed_rows
-        and not r.statistics.cold
+        and r.statistics.cold is cold
     ]
 
 
@@ -120,8 +120,20 @@ def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate
     measured = [
         (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
     ]
-    factor = mean(measured) if measured else APPEND_FACTOR if work.append else FACTOR
-    return Estimate(fixed + factor * work.changed * a_row, full, bool(measured))
+    if measured:
+        return Estimate(fixed + mean(measured) * work.changed * a_row, full, measured=True)
+    guess = fixed + (APPEND_FACTOR if work.append else FACTOR) * work.changed * a_row
+    return Estimate(min([guess, *_bounds(work, done)]), full)
+
+
+def _bounds(work: Work, done: Sequence[RefreshRecord]) -> list[float]:
+    """What moving costs at most, by cold refreshes of not many fewer rows."""
+    cold = [r.statistics for r in _moves(done, cold=True)[:8]]
+    return [
+        s.execution_ms * max(1.0, work.changed / s.changed_rows)
+        for s in cold
+        if s.changed_rows * 5 >= work.changed
+    ]
 
 
 def cheaper_whole(
@@ -152,6 +164,17 @@ def _is_notable(
     done = [r for r in history if r.state is RefreshState.SUCCEEDED]
     alike = [r for r in _moves(done) if _is_alike(work, r)]
     return len(alike) >= EVIDENCE and found.whole >= tuning.notable_ms
+
+
+def was_evaluated(history: Sequence[RefreshRecord]) -> bool:
+    """Whether all rows, when they were last computed, were so with their state in this process:
+    Spark takes longer for the rows alone."""
+    whole = (r for r in history if r.state is RefreshState.SUCCEEDED and r.action in _WHOLE)
+    last = next(whole, None)
+    if last is None:
+        return False
+    did = last.statistics
+    return did.writer == "engine" and did.spark_jobs == 0 and did.rows_read > 0
 
 
 def _in_a_row(history: Sequence[RefreshRecord]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -95,10 +96,12 @@ def prepare(
         )
         create(spark, path, schema, properties, cluster_by)
         return False
-    if TableLog(path).properties().get(FORMAT) != STATE_FORMAT:
+    log = TableLog(path)
+    if log.properties().get(FORMAT) != STATE_FORMAT:
         pair = f"'{FORMAT}' = '{STATE_FORMAT}'"
         spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pair})")
-    stored = spark.read.format("delta").load(str(path)).schema
+    # Spark would load the snapshot to say it.
+    stored = type(schema).fromJson(json.loads(log.metadata().schema_string))
     if [(f.name, f.dataType) for f in stored] == [(f.name, f.dataType) for f in schema]:
         return False
     _keep_statistics_of_what_stays(spark, path, stored, schema)

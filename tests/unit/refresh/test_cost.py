@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dt_jupyter.model import (
     DEFAULTS,
@@ -22,6 +23,7 @@ from dt_jupyter.refresh.cost import (
     cheaper_whole,
     estimate,
     is_cold,
+    was_evaluated,
 )
 
 FULL, INCREMENTAL = RefreshAction.FULL, RefreshAction.INCREMENTAL
@@ -127,6 +129,32 @@ def test_milliseconds_of_a_cold_process_are_no_evidence() -> None:
     assert chosen(1_000, [cold] * 8 + [record(FULL, 2_000)]) is None
     dear = record(INCREMENTAL, 9_000, 1_000)
     assert chosen(1_000, [cold, dear, cold, dear, dear, record(FULL, 2_000)]) == "CHEAPER_FULL"
+
+
+def test_a_cold_refresh_bounds_what_is_guessed_and_is_no_reason_to_compute_all() -> None:
+    whole = record(FULL, 5_000)
+    assert chosen(100_000, [whole]) == "CHEAPER_FULL"
+    assert chosen(100_000, [record(INCREMENTAL, 1_000, 50_000, cold=True), whole]) is None
+    assert chosen(100_000, [record(INCREMENTAL, 2_600, 50_000, cold=True), whole]) == "CHEAPER_FULL"
+    assert chosen(100_000, [record(INCREMENTAL, 4_900, 200_000, cold=True), whole]) is None
+    assert chosen(100_000, [record(INCREMENTAL, 10, 19_000, cold=True), whole]) == "CHEAPER_FULL"
+    assert chosen(60_000, [record(INCREMENTAL, 9_000, 60_000, cold=True), whole]) is None
+
+
+def test_only_what_was_evaluated_when_all_was_computed_last_counts_as_evaluated() -> None:
+    def done(action: RefreshAction, writer: str, jobs: int, rows: int = 9) -> RefreshRecord:
+        did = RefreshStatistics(writer=writer, spark_jobs=jobs, rows_read=rows)
+        return replace(record(action, 100), statistics=did)
+
+    here, sparks = done(FULL, "engine", 0), done(RefreshAction.REINITIALIZE, "spark", 4)
+    moved = done(INCREMENTAL, "engine", 0)
+    assert not was_evaluated([])
+    assert not was_evaluated([moved])
+    assert was_evaluated([moved, here, sparks])
+    assert not was_evaluated([moved, sparks, here])
+    assert not was_evaluated([done(FULL, "engine", 3)])
+    assert not was_evaluated([done(FULL, "engine", 0, rows=0)]), "Spark Connect counts no jobs"
+    assert was_evaluated([replace(sparks, state=RefreshState.FAILED), here])
 
 
 def test_a_cold_computation_counts_where_there_is_no_other() -> None:
