@@ -103,7 +103,9 @@ def definition_digest(text: str) -> str:
 
 
 @lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again
+@lru_cache(maxsize=4096)
 def to_definition(text: str, root: LakeRoot) -> Definition:
+    """Kept by its text: each refresh reads its table's row several times."""
     value = json.loads(text)
     if not isinstance(value["query"], str) or not isinstance(value["current_schema"], str):
         raise TypeError("the query of the definition is not a string")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.store import Store
@@ -39,29 +39,41 @@ class Versions(Store):
     """Reading and resolving; `Attempts.finish` writes the versions of dynamic tables."""
 
     def resolve(self, data_timestamp: Timestamp, table_id: str, compute: Callable[[], int]) -> int:
-        """The version of a base table at a data timestamp: computed by whoever asks first, and
-        then the same for everybody, in every process. `compute` runs outside the transaction."""
-        key = (_resolved.c.data_timestamp == data_timestamp, _resolved.c.table_id == table_id)
-        found = select(_resolved.c.version).where(*key)
+        """As `resolve_all`, of one table."""
+        return self.resolve_all(data_timestamp, {table_id: compute})[table_id]
+
+    def resolve_all(
+        self, data_timestamp: Timestamp, computes: Mapping[str, Callable[[], int]]
+    ) -> dict[str, int]:
+        """The versions of base tables, by their ids, at a data timestamp: each computed by whoever
+        asks first, and then the same for everybody, in every process. What computes them runs
+        outside the transaction."""
+        found = select(_resolved.c.table_id, _resolved.c.version).where(
+            _resolved.c.data_timestamp == data_timestamp, _resolved.c.table_id.in_([*computes])
+        )
+
+        def read(connection: Connection) -> dict[str, int]:
+            return {table_id: int(version) for table_id, version in connection.execute(found)}
+
         with self._read() as connection:
-            known = connection.scalar(found)
-        if known is not None:
-            return int(known)
-        version = compute()
+            known = read(connection) if computes else {}
+        versions = {i: known[i] if i in known else compute() for i, compute in computes.items()}
+        if versions.keys() == known.keys():
+            return versions
         with self._write() as connection:
-            known = connection.scalar(found)
-            if known is not None:
-                return int(known)
-            connection.execute(
-                _resolved.insert().values(
-                    data_timestamp=data_timestamp, table_id=table_id, version=version
-                )
-            )
+            versions |= (known := read(connection))
+            new = [
+                {"data_timestamp": data_timestamp, "table_id": i, "version": version}
+                for i, version in versions.items()
+                if i not in known
+            ]
+            if new:
+                connection.execute(_resolved.insert(), new)
             old = self.clock.now().plus(-RESOLUTIONS_KEPT)
             connection.execute(
                 _resolved.delete().where(_resolved.c.data_timestamp < min(old, data_timestamp))
             )
-        return version
+        return versions
 
     def restore_versions(self, dt_id: str, found: Mapping[Timestamp, int]) -> None:
         """Versions by their data timestamps, beside those that are known."""

@@ -111,17 +111,17 @@ class Context:
     def table(self, name: str | Name) -> DynamicTable:
         """The dynamic table of that name; DT-1109 where it is something else, DT-1101 nothing."""
         known = self.name(name)
-        if self.catalog.get(known) is None:
-            relation = lookup(self.spark, known)
-            if relation is not None:
-                hint = "Use the statement for that kind."
-                raise error(
-                    "DT-1109",
-                    name=known,
-                    kind=relation.kind.value,
-                    expected="dynamic table",
-                    hint=hint,
-                )
+        found = self.catalog.get(known)
+        if found is not None:
+            return found
+        if (relation := lookup(self.spark, known)) is not None:
+            raise error(
+                "DT-1109",
+                name=known,
+                kind=relation.kind.value,
+                expected="dynamic table",
+                hint="Use the statement for that kind.",
+            )
         return self.catalog.require(known)
 
     def declare(self, warehouse: Warehouse) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, VersionGone
@@ -55,6 +56,7 @@ def resolve(
     which would come first, is not run.
     """
     versions: dict[str, int] = {}
+    tables: dict[str, Callable[[], int]] = {}
     for source in sources:
         if source.kind is SourceKind.FOREIGN:
             continue
@@ -67,23 +69,20 @@ def resolve(
                 raise error("DT-2103", name=source.name, timestamp=t)
             versions[source.table_id] = exact
             continue
-        with gone_is_named(source, of):
-            if forecast:
-                versions[source.table_id] = _version(logs, source, t)
-                continue
-            versions[source.table_id] = catalog.resolve(
-                t,
-                source.table_id,
-                lambda s=source: _version(logs, s, t),  # type: ignore[misc]
-            )
+        tables[source.table_id] = partial(_version, logs, source, t, of)
+    if forecast:
+        versions |= {table_id: compute() for table_id, compute in tables.items()}
+    elif tables:
+        versions |= catalog.resolve_all(t, tables)
     return Frontier(t, versions)
 
 
-def _version(logs: Logs, source: Source, t: Timestamp) -> int:
+def _version(logs: Logs, source: Source, t: Timestamp, of: Name) -> int:
     assert source.path is not None
-    log = logs[source.path]
-    found = log.version_at(t)
-    if found is None:
-        oldest = log.commit_time(log.oldest())
-        raise error("DT-4101", name=source.name, point=t, oldest=oldest)
-    return found
+    with gone_is_named(source, of):
+        log = logs[source.path]
+        found = log.version_at(t)
+        if found is None:
+            oldest = log.commit_time(log.oldest())
+            raise error("DT-4101", name=source.name, point=t, oldest=oldest)
+        return found

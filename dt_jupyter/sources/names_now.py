@@ -3,6 +3,7 @@ dropped, replaced, renamed or swapped since it was made (DT paper, 4 and 5.4).""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm import Refused
@@ -37,14 +38,16 @@ def follow_names(sources: Sources, table: DynamicTable) -> NamesNow:
     """The sources and views of a definition as they are now. Raises DT-2102 for a name that is
     nothing any more, DT-2117 for one that no dynamic table reads, DT-1106 for a circle."""
     sources, old = sources.lasting, table.definition
+    names = {*(view.name for view in old.views), *(source.name for source in old.sources)}
+    tables = sources.catalog.get_all(names)
     reason: Reason | None = None
     for view in old.views:
-        reason = _view_moved(_find(sources, table, view.name), view) or reason
+        reason = _view_moved(_find(sources, table, view.name, tables), view) or reason
     if reason is not None:
         return _find_anew(sources, table, reason)
     now: list[Source] = []
     for source in old.sources:
-        found = _source_now(sources, table, source)
+        found = _source_now(sources, table, source, tables)
         if isinstance(found, ViewSource):
             sentence = f"{source.name} is a view now"
             return _find_anew(sources, table, Reason("SOURCE_REPLACED", sentence))
@@ -106,9 +109,11 @@ def _found(sources: Sources, table: DynamicTable) -> Found:
     return sources.of_query(definition.read_as, definition.current_schema, table.name)
 
 
-def _find(sources: Sources, table: DynamicTable, name: Name) -> Source | ViewSource:
+def _find(
+    sources: Sources, table: DynamicTable, name: Name, tables: Mapping[Name, DynamicTable]
+) -> Source | ViewSource:
     try:
-        return sources.source(name, table.name)
+        return sources.source(name, table.name, tables=tables)
     except DTError as e:
         raise _cannot_go_on(e, table, name) from e
     except TableGone as e:
@@ -124,12 +129,14 @@ def _cannot_go_on(e: DTError, table: DynamicTable, name: Name | None = None) -> 
     return error("DT-2102", source=told, name=table.name)
 
 
-def _source_now(sources: Sources, table: DynamicTable, source: Source) -> Source | ViewSource:
+def _source_now(
+    sources: Sources, table: DynamicTable, source: Source, tables: Mapping[Name, DynamicTable]
+) -> Source | ViewSource:
     if source.name == UNKNOWN:
         return source
     if source.kind is SourceKind.DYNAMIC_TABLE:
-        upstream = sources.catalog.by_id(source.table_id)
-        if upstream is not None and upstream.dropped is None and upstream.name == source.name:
+        upstream = tables.get(source.name)
+        if upstream is not None and upstream.id == source.table_id:
             return source
     if (
         source.kind is SourceKind.DELTA
@@ -138,7 +145,7 @@ def _source_now(sources: Sources, table: DynamicTable, source: Source) -> Source
     ):
         with gone_is_named(source, table.name):
             return replace(source, table_id=sources.logs[source.path].table_id())
-    found = _find(sources, table, source.name)
+    found = _find(sources, table, source.name, tables)
     if isinstance(found, ViewSource):
         return found
     found = sources.record_files(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -170,13 +170,21 @@ class Sources:
             found.views[name] = source
             self._collect(source.text, schema, of, found, depth + 1, False)
 
-    def source(self, name: Name, of: Name, written: str | None = None) -> Source | ViewSource:
+    def source(
+        self,
+        name: Name,
+        of: Name,
+        written: str | None = None,
+        *,
+        tables: Mapping[Name, DynamicTable] | None = None,
+    ) -> Source | ViewSource:
         """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
-        reader than a dynamic table is told by DT-1109."""
+        reader than a dynamic table is told by DT-1109. `tables`: the dynamic tables of that name,
+        where they were read already."""
         if name.schema == "delta":
             path = written or name.table
             return self._delta(name, path if storage_of(path) else str(hadoop_path(path)))
-        table = self.catalog.get(name)
+        table = self.catalog.get(name) if tables is None else tables.get(name)
         if table is not None:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
@@ -336,5 +344,5 @@ class Sources:
 
         One that is gone is left out: the refresh that reads it says so, and is recorded.
         """
-        found = (self.catalog.get(s.name) for s in definition.sources)
-        return tuple(t for t in found if t is not None)
+        found = self.catalog.get_all({s.name for s in definition.sources})
+        return tuple(found[s.name] for s in definition.sources if s.name in found)

@@ -84,15 +84,21 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
             tuple(queried.apply(i) for i in range(queried.length())),
         )
         return CatalogRelation(RelationKind.VIEW, text=text)
-    found = metadata.provider()
-    provider = found.get().lower() if found.isDefined() else None
-    location = metadata.storage().locationUri()
+    provider, location = _held(metadata.provider()), _held(metadata.storage().locationUri())
+    provider = provider and provider.lower()
     return CatalogRelation(
         RelationKind.TABLE,
         provider,
-        local_path(location.get().toString()) if location.isDefined() else None,
+        local_path(location) if location is not None else None,
         files=_stored_files(metadata) if provider in FILE_FORMATS else None,
     )
+
+
+def _held(option: Any) -> str | None:
+    """What an Option holds, as a text: one call of Java instead of two or three, and each refresh
+    looks all its sources up."""
+    text = str(option.toString())
+    return None if text == "None" else text.removeprefix("Some(").removesuffix(")")
 
 
 def _stored_files(metadata: Any) -> StoredFiles:
