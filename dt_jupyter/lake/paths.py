@@ -10,21 +10,24 @@ from urllib.parse import unquote, urlsplit
 
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.model import quote
-from dt_jupyter.spark import path_of_text
+from dt_jupyter.spark import path_of_text, storage_of
 
 TablePath: TypeAlias = str | os.PathLike[str]
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 
 
 def local(path: TablePath) -> Path:
-    """An absolute local path; a `file:` URI will do, any other scheme raises NotSupported."""
+    """An absolute local path; a `file:` URI of this machine will do, of any other storage, and of
+    another machine, raises NotSupported."""
     text = os.fspath(path)
+    if storage_of(text) is not None:
+        raise NotSupported(f"{text} is not on a local disk", path=text)
     parts = urlsplit(text)
-    if "://" not in text and parts.scheme != "file":
+    if parts.scheme != "file":
         return Path(os.path.abspath(text))
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return Path(os.path.abspath(unquote(parts.path)))
-    raise NotSupported(f"{text} is not on a local disk", path=text)
+    if parts.netloc not in ("", "localhost"):
+        raise NotSupported(f"{text} is on another machine", path=text)
+    return Path(os.path.abspath(unquote(parts.path)))
 
 
 def hadoop_path(text: str) -> Path:
