@@ -502,7 +502,8 @@ class TestPanel:
         """The kernel knows the extension: it is found without a word from the user. Of the views
         that were saved the restarted kernel knows none: their pictures are seen."""
         choose(panel.page, "File", "Save Notebook")
-        expect(panel.page.locator(".jp-mod-dirty")).to_have_count(0)
+        own = panel.page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text="panel.ipynb")
+        expect(own).not_to_have_class(re.compile("jp-mod-dirty"))
         assert panel.errors == []
         panel.page.reload()
         expect(panel.all).to_contain_text("No lake is open", timeout=60_000)
