@@ -184,6 +184,7 @@ def test_a_dynamic_table_whose_row_is_broken_is_told_refused_and_dropped(lab: La
     assert (told.kind, told.name) == ("dynamic table", "b")
     for use in (
         lambda: catalog.get(name("b")),
+        lambda: catalog.get_all([name("a"), name("b")]),
         lambda: catalog.require(name("b")),
         lambda: catalog.rename(name("b"), name("c")),
         lambda: catalog.update("id-b", comment="x"),

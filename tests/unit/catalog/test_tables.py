@@ -42,6 +42,16 @@ def test_every_field_comes_back_as_it_was_given(lab: Lab) -> None:
     assert again.get(name("full")) == again.by_id("id-full") == again.require(name("FULL")) == full
 
 
+def test_those_of_some_names_are_read_at_once(lab: Lab) -> None:
+    lab.make("a", "b", "gone")
+    lab.catalog.drop(name("gone"))
+    wanted = [name("a"), name("gone"), name("never"), name("b")]
+    assert lab.catalog.get_all(wanted) == {
+        n: lab.catalog.require(n) for n in (wanted[0], wanted[3])
+    }
+    assert lab.catalog.get_all([]) == {}
+
+
 def test_half_a_surrogate_pair_is_stored_as_its_escape(lab: Lab) -> None:
     lab.make("a", comment="half \ud83d pair", definition=definition("SELECT '\ud83d' AS a"))
     assert lab.dt().comment == "half \\ud83d pair"

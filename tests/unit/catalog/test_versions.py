@@ -38,6 +38,29 @@ def test_whoever_computes_slower_gets_what_the_faster_wrote(lab: Lab) -> None:
     assert lab.catalog.resolve(at(1), "t", slow) == 5
 
 
+def test_all_sources_of_a_refresh_are_resolved_at_once(lab: Lab) -> None:
+    """What was known stays, what another one wrote meanwhile counts, the rest is written."""
+    other = lab.open()
+    lab.catalog.resolve(at(1), "t", lambda: 5)
+
+    def slow() -> int:
+        assert other.resolve_all(at(1), {"u": lambda: 6, "v": lambda: 7}) == {"u": 6, "v": 7}
+        return 8
+
+    computes = {"t": never, "u": slow, "w": lambda: 9}
+    assert lab.catalog.resolve_all(at(1), computes) == {"t": 5, "u": 6, "w": 9}
+    assert other.resolve_all(at(1), dict.fromkeys("tuvw", never)) == {
+        "t": 5,
+        "u": 6,
+        "v": 7,
+        "w": 9,
+    }
+    assert other.resolve_all(at(1), {}) == {}
+    with pytest.raises(AssertionError):
+        lab.catalog.resolve_all(at(2), {"t": lambda: 1, "u": never})
+    assert len(lab.dump()["resolved"]) == 4
+
+
 def test_a_resolution_that_fails_leaves_nothing(lab: Lab) -> None:
     with pytest.raises(AssertionError):
         lab.catalog.resolve(at(1), "t", never)
