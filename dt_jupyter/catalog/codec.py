@@ -69,6 +69,7 @@ def from_frontier(frontier: Frontier | None) -> str | None:
     return None if frontier is None else dump(frontier.to_json())
 
 
+@lru_cache(maxsize=2048)
 def to_frontier(text: str | None) -> Frontier | None:
     return None if text is None else Frontier.from_json(json.loads(text))
 
@@ -103,9 +104,7 @@ def definition_digest(text: str) -> str:
 
 
 @lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again
-@lru_cache(maxsize=4096)
 def to_definition(text: str, root: LakeRoot) -> Definition:
-    """Kept by its text: each refresh reads its table's row several times."""
     value = json.loads(text)
     if not isinstance(value["query"], str) or not isinstance(value["current_schema"], str):
         raise TypeError("the query of the definition is not a string")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -38,7 +39,11 @@ class StoredTimestamp(TypeDecorator[Timestamp]):
         return None if value is None else stored_moment(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Timestamp | None:
-        return None if value is None else Timestamp.parse(value)
+        return None if value is None else _parse(value)
+
+
+_parse = lru_cache(maxsize=16_384)(Timestamp.parse)
+"""A scheduler reads the same ones again and again."""
 
 
 def stored_moment(value: Timestamp) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import (
@@ -168,8 +169,9 @@ class StateReader:
             lease = running.get(dt.id)
             wait, duration = self._estimate(dt)
             nodes.append(
-                replace(
-                    node_of(dt, by_name),
+                node_of(
+                    dt,
+                    by_name,
                     attempted=ticks.get(dt.id),
                     running=lease.data_timestamp if lease else None,
                     since=lease.started if lease else None,
@@ -194,10 +196,10 @@ class StateReader:
         return known[1], known[2]
 
 
-def node_of(dt: DynamicTable, by_name: Mapping[Name, str]) -> Node:
-    """The node of a dynamic table. `by_name` has the ids of all live ones: an upstream is who
-    bears its name now, so one that was dropped and made anew, or that took a table's name, is
-    followed."""
+def node_of(dt: DynamicTable, by_name: Mapping[Name, str], **known: Any) -> Node:
+    """The node of a dynamic table, and what else is `known` of it. `by_name` has the ids of all
+    live ones: an upstream is who bears its name now, so one that was dropped and made anew, or that
+    took a table's name, is followed."""
     kind = SourceKind.DYNAMIC_TABLE
     sources = [s for s in dt.definition.sources if s.kind is kind or s.name in by_name]
     return Node(
@@ -212,4 +214,5 @@ def node_of(dt: DynamicTable, by_name: Mapping[Name, str]) -> Node:
         scheduler_enabled=dt.scheduler_enabled,
         error_count=dt.error_count,
         suspension=dt.scheduling_reason.sentence if dt.scheduling_reason else "",
+        **known,
     )
