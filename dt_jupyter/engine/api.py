@@ -250,7 +250,7 @@ class Engine:
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
         with terminal_line(f"Refreshing {table.name}"):
-            done = self.context.graph.refresh(table.id, RefreshTrigger.MANUAL, t, full=full)
+            done = self.context.graph.refresh(table, RefreshTrigger.MANUAL, t, full=full)
         return self.context.access.redacted(done)
 
     def start_refresh(self, name: str | Name, *, full: bool = False) -> None:

@@ -247,7 +247,7 @@ class Creator:
         record = None
         try:
             if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
-                record = self.graph.refresh(table.id, RefreshTrigger.CREATION)
+                record = self.graph.refresh(table, RefreshTrigger.CREATION)
             _require_success(record)
         except BaseException as e:
             undo(e, lambda: self._unaltered(existing))

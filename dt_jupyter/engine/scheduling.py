@@ -280,7 +280,7 @@ def start_refresh(
 
     def run() -> None:
         try:
-            graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
+            graph.refresh(table, RefreshTrigger.MANUAL, full=full)
         except Exception as e:  # another one was faster, or the engine was closed
             told = catalogued(e, f"the refresh of {table.name}")
             _engine_log.warning("the refresh of %s did not begin: %s", table.name, told)

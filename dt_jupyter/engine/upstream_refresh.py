@@ -37,7 +37,7 @@ class Graph:
 
     def refresh(
         self,
-        dt_id: str,
+        table: DynamicTable,
         trigger: RefreshTrigger,
         at: Timestamp | None = None,
         *,
@@ -49,9 +49,6 @@ class Graph:
         warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
         for an `at` that is not after the present data timestamp, or later than now.
         """
-        catalog = self.refresher.sources.catalog
-        table = catalog.by_id(dt_id)
-        assert table is not None
         now = self.clock.now()
         if at is not None:
             low = table.data_timestamp

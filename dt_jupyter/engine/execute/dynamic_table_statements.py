@@ -139,7 +139,7 @@ def alter_dynamic_table(
 
 
 def _refresh(context: Context, table: DynamicTable, *, full: bool) -> DataFrame:
-    done = context.graph.refresh(table.id, RefreshTrigger.MANUAL, full=full)
+    done = context.graph.refresh(table, RefreshTrigger.MANUAL, full=full)
     record = context.access.redacted(done)
     if record.error_code is not None:
         raise failure_of(record)
