@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dt_jupyter.sources import lakes_of_session
 from dt_jupyter.spark import is_connect
 from tests.java_options import LONG_LIVED
 from tests.spark.engine_lab import CATALOG, Lab, quick, without_check, without_second_opinion
@@ -57,8 +58,10 @@ def _stop(session: SparkSession) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _confs_of_a_file() -> Iterator[None]:
-    """What the tests of a file set in the session, and in their thread, ends with the file."""
+    """What the tests of a file set in the session, and in their thread, ends with the file; so
+    does an engine that one left open, as whoever is killed does."""
     yield
+    lakes_of_session._of_application.clear()
     for session in _STARTED:
         session.sql("RESET")
         for name in () if is_connect(session) else _OF_A_GROUP:
