@@ -510,8 +510,6 @@ class TestPanel:
         shown = panel.cells.nth(CELLS.index(LAG))
         expect(shown.locator(".dtj-static")).to_be_visible()
         expect(shown.get_by_text("model not found")).to_be_hidden()
-        assert {error for error in panel.errors if MODEL_IS_GONE not in error} == set()
-        panel.errors.clear()
 
     def test_a_kernel_that_was_shut_down_can_be_started(self, panel: Panel) -> None:
         choose(panel.page, "Kernel", "Shut Down Kernel")
@@ -521,4 +519,5 @@ class TestPanel:
         expect(panel.all).to_contain_text("dt_jupyter is not loaded", timeout=60_000)
 
     def test_the_console_is_free_of_errors(self, panel: Panel) -> None:
-        assert panel.errors == []
+        """But for those of the saved views, which come as each is drawn after the reload."""
+        assert [error for error in panel.errors if MODEL_IS_GONE not in error] == []
