@@ -153,6 +153,7 @@ def test_changes_that_are_taken_wrongly_are_caught(
     assert any(live(spark, log, seed) for seed in (1, 2))
 
 
+@pytest.mark.nightly
 def test_the_base_moves_where_much_has_changed(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,7 +245,8 @@ def test_a_life_of_commits_by_the_engine(
     live(spark, lake_dir, "engine")
 
 
-@pytest.mark.parametrize("writer", some(1, ["delta-rs", "spark"]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("writer", ["delta-rs", "spark"])
 def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> None:
     live(spark, lake_dir, writer)
 
@@ -332,6 +333,7 @@ def test_the_first_read_after_a_small_commit_costs_as_much_as_after_one_by_spark
         t.check_checksum()
 
 
+@pytest.mark.nightly
 def test_int96_is_left_to_spark(spark: SparkSession, lake_dir: Path) -> None:
     t = Table(spark, lake_dir / "t", "auto")
     foreign = spark.newSession()

@@ -163,7 +163,7 @@ def test_decimals_of_another_meaning_are_left_to_spark(few: Lab) -> None:
     assert "evaluated without Spark" in str(few.engine.explain("usually"))
 
 
-@pytest.mark.parametrize(("seed", "by"), some(2, product(range(3), ("engine", "spark"))))
+@pytest.mark.parametrize(("seed", "by"), some(1, product(range(3), ("engine", "spark"))))
 def test_more_changes_than_come_to_the_driver(quick_lab: Lab, seed: int, by: str) -> None:
     """What is at hand is evaluated all the same; by Spark, what comes out stays with it."""
     lab, rng = quick_lab, random.Random(seed)

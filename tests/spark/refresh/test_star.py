@@ -117,6 +117,7 @@ def test_a_renamed_column_has_its_new_name(lab: Lab, mode: str) -> None:
     agrees(lab, "above", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_a_replaced_source_gives_its_names_and_their_number(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE DYNAMIC TABLE d AS SELECT * FROM ro")
