@@ -145,6 +145,7 @@ from .types import (
     plain_type as plain_type,
     spark_schema as spark_schema,
     stored_name as stored_name,
+    stored_schema as stored_schema,
 )
 from .write.backing_table import (
     backing_properties as backing_properties,

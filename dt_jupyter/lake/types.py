@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,14 @@ def spark_schema(fields: Iterable[Mapping[str, Any]]) -> StructType:
 
     typed = StructType.fromJson({"fields": [_bare(f) for f in fields]})
     return StructType([StructField(f.name, f.dataType) for f in typed.fields])
+
+
+def stored_schema(metadata: Metadata) -> StructType:
+    """A table's schema as its log has it. Spark would first make a snapshot, by jobs where no
+    checksum is."""
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(metadata.schema_string))
 
 
 def _bare(node: Any) -> Any:

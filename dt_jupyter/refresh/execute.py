@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from dt_jupyter.lake import (
     recluster,
     sql_string,
     sql_table,
+    stored_schema,
 )
 from dt_jupyter.model import (
     Definition,
@@ -100,8 +100,7 @@ def prepare(
     if log.properties().get(FORMAT) != STATE_FORMAT:
         pair = f"'{FORMAT}' = '{STATE_FORMAT}'"
         spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pair})")
-    # Spark would load the snapshot to say it.
-    stored = type(schema).fromJson(json.loads(log.metadata().schema_string))
+    stored = stored_schema(log.metadata())
     if [(f.name, f.dataType) for f in stored] == [(f.name, f.dataType) for f in schema]:
         return False
     _keep_statistics_of_what_stays(spark, path, stored, schema)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from dt_jupyter.definition import bind_query, empty_relation, of_registered
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
-from dt_jupyter.lake import TableLog, VersionGone, plan_changes
+from dt_jupyter.lake import TableLog, VersionGone, plan_changes, stored_schema
 from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, count_of, error
 from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
@@ -278,12 +277,8 @@ class Changes:
         return versions
 
     def _schema(self, source: Source, version: int) -> StructType:
-        """From the log: Spark would first make a snapshot, by jobs where no checksum is."""
-        from pyspark.sql.types import StructType
-
         assert source.path is not None
-        metadata = self.sources.logs[source.path].metadata(version)
-        return StructType.fromJson(json.loads(metadata.schema_string))
+        return stored_schema(self.sources.logs[source.path].metadata(version))
 
     def _names(
         self, query: str, schema: str, found: Found, schemas: dict[str, StructType]
