@@ -283,10 +283,14 @@ class Store:
     def _one(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> T | None:
         """The object that the query finds, None where there is none; DT-5112 for one that cannot
         be read."""
+        return next(iter(self._every(connection, query, shelf)), None)
+
+    def _every(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> list[T]:
+        """The objects that the query finds; DT-5112 where one cannot be read."""
         made, broken = read_each(connection, shelf.table, query, self._made(shelf))
         for row in broken:
             raise shelf.told(connection, row).error from row.problem
-        return made[0] if made else None
+        return made
 
     def _broken(self, connection: Connection, name: object, shelf: Shelf[T]) -> list[BrokenRow]:
         """The rows in quarantine that bear a name, or the key that stands for it."""

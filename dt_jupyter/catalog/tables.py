@@ -158,10 +158,8 @@ class DynamicTables(graph.GraphHistory):
         wanted = [(name.schema, name.table) for name in names]
         query = select(_table).where(named.in_(wanted), _table.c.dropped.is_(None))
         with self._read() as connection:
-            made, broken = read_each(connection, _table, query, self._made(TABLE_SHELF))
-            for row in broken:
-                raise TABLE_SHELF.told(connection, row).error from row.problem
-        return {table.name: table for table in made}
+            found = self._every(connection, query, TABLE_SHELF)
+        return {table.name: table for table in found}
 
     def require(self, name: Name) -> DynamicTable:
         """The live one of that name; DT-1101 with the nearest names if there is none."""
@@ -286,15 +284,15 @@ class DynamicTables(graph.GraphHistory):
             connection.execute(_table.delete().where(_table.c.id == dt_id))
 
     def _required(self, connection: Connection, name: Name) -> DynamicTable:
-        row = live_row(connection, name)
-        if row is None:
+        found = self._one(connection, _live(name), TABLE_SHELF)
+        if found is None:
             known = _names(connection, _table.c.dropped.is_(None))
             raise error(
                 "DT-1101",
                 name=name,
                 hint=did_you_mean(str(name), known, "See SHOW DYNAMIC TABLES."),
             )
-        return to_table(row, self.root)
+        return found
 
 
 def _names(connection: Connection, which: ColumnElement[bool]) -> list[str]:

@@ -48,6 +48,8 @@ class Versions(Store):
         """The versions of base tables, by their ids, at a data timestamp: each computed by whoever
         asks first, and then the same for everybody, in every process. What computes them runs
         outside the transaction."""
+        if not computes:
+            return {}
         found = select(_resolved.c.table_id, _resolved.c.version).where(
             _resolved.c.data_timestamp == data_timestamp, _resolved.c.table_id.in_([*computes])
         )
@@ -56,7 +58,7 @@ class Versions(Store):
             return {table_id: int(version) for table_id, version in connection.execute(found)}
 
         with self._read() as connection:
-            known = read(connection) if computes else {}
+            known = read(connection)
         versions = {i: known[i] if i in known else compute() for i, compute in computes.items()}
         if versions.keys() == known.keys():
             return versions

@@ -72,7 +72,7 @@ def resolve(
         tables[source.table_id] = partial(_version, logs, source, t, of)
     if forecast:
         versions |= {table_id: compute() for table_id, compute in tables.items()}
-    elif tables:
+    else:
         versions |= catalog.resolve_all(t, tables)
     return Frontier(t, versions)
 
