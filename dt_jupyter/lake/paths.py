@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -13,6 +14,8 @@ from dt_jupyter.model import quote
 from dt_jupyter.spark import path_of_text, storage_of
 
 TablePath: TypeAlias = str | os.PathLike[str]
+FETCHED = "fetched"
+"""The folder in that of a copied log."""
 _ESCAPE = re.compile("%[0-9a-fA-F]{2}")
 
 
@@ -50,8 +53,9 @@ def require_openable(path: TablePath) -> None:
 
 
 def sql_table(path: TablePath) -> str:
-    """The table at `path`, as Spark SQL names it."""
-    return f"delta.{quote(str(local(path)))}"
+    """The table at `path`, on this disk or any other storage, as Spark SQL names it."""
+    text = os.fspath(path)
+    return f"delta.{quote(text if storage_of(text) else str(local(path)))}"
 
 
 def sql_string(text: str) -> str:
@@ -60,6 +64,25 @@ def sql_string(text: str) -> str:
     return f"'{escaped}'"
 
 
+def is_uri(logged: str) -> bool:
+    """Whether a log names a file by a URI of its own: in another folder, or on other storage."""
+    return ":/" in logged
+
+
 def data_file(table: Path, logged: str) -> str:
-    """The file that a log's action names: relative to the table, or a URI of its own (a clone)."""
-    return str(local(logged)) if ":/" in logged else os.path.join(table, logged)
+    """The file that a log's action names: relative to the table, or a URI of its own (a clone).
+    NotSupported for one on other storage that was not fetched."""
+    if not is_uri(logged):
+        return os.path.join(table, logged)
+    if storage_of(logged) is None:
+        return str(local(logged))
+    file = fetched_file(table, logged)
+    if not os.path.exists(file):
+        raise NotSupported(f"{logged} is not on a local disk", path=logged)
+    return file
+
+
+def fetched_file(table: Path, logged: str) -> str:
+    """Where a file on other storage is on this disk, once it was fetched."""
+    digest = hashlib.sha256(logged.encode()).hexdigest()[:32]
+    return os.path.join(table, FETCHED, digest)

@@ -16,7 +16,7 @@ from dt_jupyter.lake.delta_log.actions import commit_name
 from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.errors import VersionGone
 from dt_jupyter.lake.log_replay import FILES, Action, TableState, advance_state, checkpoint_state
-from dt_jupyter.lake.paths import TablePath, local
+from dt_jupyter.lake.paths import TablePath, data_file, local
 
 _KEPT = 4
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -121,4 +121,4 @@ def encode_z85(data: bytes) -> str:
 
 def file_at(table: Path, named: str) -> Path:
     """The file that `paths_of` names."""
-    return local(named) if ":/" in named else table / named
+    return Path(data_file(table, named))

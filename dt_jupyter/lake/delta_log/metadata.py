@@ -17,6 +17,9 @@ LINKED = "dt.files.linked"
 """A property: the data files are links to those of other writers."""
 
 
+_KEPT_ELSEWHERE = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
+
+
 @dataclass(frozen=True)
 class Protocol:
     """The table features that readers and writers have to know."""
@@ -27,6 +30,11 @@ class Protocol:
     def of(cls, action: Mapping[str, Any]) -> Protocol:
         features = (action.get("readerFeatures") or []) + (action.get("writerFeatures") or [])
         return cls(frozenset(features))
+
+    @property
+    def kept_elsewhere(self) -> list[str]:
+        """The features by which another program keeps the table's commits."""
+        return sorted(self.features.intersection(_KEPT_ELSEWHERE))
 
 
 @dataclass(frozen=True)

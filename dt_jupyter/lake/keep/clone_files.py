@@ -21,8 +21,8 @@ from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.paths import TablePath, local
-from dt_jupyter.lake.txn.shadow_log import DROPPED_PROPERTIES, KEPT_ELSEWHERE
+from dt_jupyter.lake.paths import TablePath, is_uri, local
+from dt_jupyter.lake.txn.shadow_log import DROPPED_PROPERTIES
 
 _NO_LINKS = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP))
 _OF_FILE = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
@@ -70,7 +70,7 @@ def _clone(
     log: TableLog, wanted: Sequence[int], target: Path, table_id: str, mark: CloneMark | None
 ) -> None:
     states = [_state(log, version) for version in wanted]
-    brought = {n for s in states for a in s.files.values() for n in paths_of(a) if ":/" not in n}
+    brought = {n for s in states for a in s.files.values() for n in paths_of(a) if not is_uri(n)}
     (target / "_delta_log").mkdir(parents=True)
     _bring(log.path, target, sorted(brought))
     now, before = time.time_ns() // 1_000_000, TableState()
@@ -82,9 +82,8 @@ def _clone(
 
 
 def _state(log: TableLog, version: int) -> TableState:
-    held = log.protocol(version).features.intersection(KEPT_ELSEWHERE)
-    if held:
-        raise NotSupported(f"{log.path} has {', '.join(sorted(held))}", path=str(log.path))
+    if held := log.protocol(version).kept_elsewhere:
+        raise NotSupported(f"{log.path} has {', '.join(held)}", path=str(log.path))
     return table_state(log, version)
 
 

@@ -12,18 +12,15 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
 
+from dt_jupyter.lake.delta_log.absolute_names import absolute_name, absolute_vector, uri
 from dt_jupyter.lake.delta_log.actions import FileKey, commit_name, read_actions
-from dt_jupyter.lake.delta_log.active_files import vector_file
-from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
+from dt_jupyter.lake.delta_log.log_state import Action, table_state
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.errors import NotSupported
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DROPPED_PROPERTIES = (
     "delta.autoOptimize.autoCompact",
@@ -32,9 +29,6 @@ DROPPED_PROPERTIES = (
     "delta.inCommitTimestampEnablementTimestamp",
     "delta.universalFormat.enabledFormats",
 )
-KEPT_ELSEWHERE = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
-"""The features of tables whose commits another program keeps."""
-_UNQUOTED = "/!$&'()*+,;=:@~"
 
 
 @dataclass
@@ -108,9 +102,8 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
     Raises NotSupported where another program keeps the table's commits.
     """
     state = table_state(log, version)
-    held = log.protocol(version).features.intersection(KEPT_ELSEWHERE)
-    if held:
-        raise NotSupported(f"{log.path} has {', '.join(sorted(held))}", path=str(log.path))
+    if held := log.protocol(version).kept_elsewhere:
+        raise NotSupported(f"{log.path} has {', '.join(held)}", path=str(log.path))
     copy = folder / "_delta_log"
     copy.mkdir(parents=True)
     adds, vectors = [], {}
@@ -118,7 +111,7 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
         made = {**add, "path": absolute(add["path"], log.path), "dataChange": False}
         vector = add.get("deletionVector")
         if vector and vector["storageType"] == "u":
-            made["deletionVector"] = _at_its_path(vector, log.path)
+            made["deletionVector"] = absolute_vector(vector, uri(log.path))
             vectors[_absolute_key(made["deletionVector"])] = vector
         adds.append(made)
     configuration = {
@@ -127,7 +120,7 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
         if k not in DROPPED_PROPERTIES
     }
     metadata = {**state.metadata, "configuration": configuration}
-    _write_checkpoint(copy, version, state, metadata, adds)
+    write_checkpoint(copy, replace(state, metadata=metadata, transactions={}), adds)
     millis = log.commit_time(version).micros // 1000
     info = {
         "inCommitTimestamp": millis,
@@ -158,13 +151,8 @@ def unstage(folder: Path) -> None:
 
 
 def absolute(path: str, table: Path) -> str:
-    """A file of the log as a URI of its own; paths in a log are encoded."""
-    return path if ":/" in path else f"{uri(table)}/{path}"
-
-
-def uri(path: Path) -> str:
-    """As Hadoop writes a local path, which Delta compares as text: with one slash."""
-    return f"file:{quote(str(path), safe=_UNQUOTED)}"
+    """A file of the log as a URI of its own."""
+    return absolute_name(path, uri(table))
 
 
 def relative(path: str, table: Path) -> str:
@@ -176,72 +164,13 @@ def relative(path: str, table: Path) -> str:
     return plain.removeprefix(inside) if plain.startswith(inside) else path
 
 
-def _at_its_path(vector: Action, table: Path) -> dict[str, Any]:
-    path = uri(table / vector_file(vector))
-    return {**vector, "storageType": "p", "pathOrInlineDv": path}
-
-
 def _absolute_key(vector: Action) -> str:
     path = vector["pathOrInlineDv"].removeprefix("file:").lstrip("/")
     return f"{path}@{vector.get('offset', '')}"
 
 
-# -- the checkpoint --------------------------------------------------------------------------------
-
-
-def _write_checkpoint(
-    folder: Path, version: int, state: TableState, metadata: Action, adds: list[dict[str, Any]]
-) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    schema = _checkpoint_schema()
-    rows: list[dict[str, Any]] = [{"protocol": state.protocol}, {"metaData": metadata}]
-    rows += [{"domainMetadata": d} for d in state.domains.values()]
-    rows += [{"add": a} for a in adds]
-    name = f"{version:020d}.checkpoint.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, schema), folder / name)
-    told = {"version": version, "size": len(rows)}
-    (folder / "_last_checkpoint").write_text(json.dumps(told))
-
-
-def _checkpoint_schema() -> pa.Schema:
-    import pyarrow as pa
-
-    text, long, flag = pa.string(), pa.int64(), pa.bool_()
-    pairs, names = pa.map_(text, text), pa.list_(text)
-    vector = pa.struct(
-        {
-            "storageType": text,
-            "pathOrInlineDv": text,
-            "offset": pa.int32(),
-            "sizeInBytes": pa.int32(),
-            "cardinality": long,
-            "maxRowIndex": long,
-        }
-    )
-    return pa.schema({
-        "protocol": pa.struct({
-            "minReaderVersion": pa.int32(), "minWriterVersion": pa.int32(),
-            "readerFeatures": names, "writerFeatures": names,
-        }),
-        "metaData": pa.struct({
-            "id": text, "name": text, "description": text,
-            "format": pa.struct({"provider": text, "options": pairs}), "schemaString": text,
-            "partitionColumns": names, "configuration": pairs, "createdTime": long,
-        }),
-        "domainMetadata": pa.struct({"domain": text, "configuration": text, "removed": flag}),
-        "add": pa.struct({
-            "path": text, "partitionValues": pairs, "size": long, "modificationTime": long,
-            "dataChange": flag, "stats": text, "tags": pairs, "deletionVector": vector,
-            "baseRowId": long, "defaultRowCommitVersion": long, "clusteringProvider": text,
-        }),
-    })  # fmt: skip
-
-
 __all__ = [
     "DROPPED_PROPERTIES",
-    "KEPT_ELSEWHERE",
     "Staging",
     "absolute",
     "relative",
