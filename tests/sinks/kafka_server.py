@@ -1,7 +1,4 @@
-"""A Kafka broker for the tests: one node on loopback, its JARs from Maven's repository by Ivy.
-
-Spark brings Ivy along; what it has fetched once is kept in the user's cache folder.
-"""
+"""A Kafka broker for the tests: one node on loopback."""
 
 from __future__ import annotations
 
@@ -13,54 +10,25 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pyspark
-import pytest
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from filelock import FileLock
 
-from dt_jupyter.spark.java import find_java, launch_environment
+from dt_jupyter.spark.java import find_java
+from tests.maven_jars import Jars
 from tests.sinks.servers import SECONDS, Server, find_program, free_port
 
 VERSION = "4.3.0"
-PACKAGE = f"org.apache.kafka:kafka_2.13:{VERSION}"
-FETCH_SECONDS = 300
+JARS = Jars(
+    f"kafka-{VERSION}",
+    [f"org.apache.kafka:kafka_2.13:{VERSION}"],
+    ["kafka.tools.StorageTool", "random-uuid"],
+)
 MEMORY = ("-Xmx320m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
-
-
-def find_jars() -> Path:
-    """The folder of the broker's JARs, fetched if they are not there; else a skip."""
-    kept = Path(platformdirs.user_cache_dir("dt_jupyter-tests")) / f"kafka-{VERSION}"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(kept.with_name(f"{kept.name}.lock")):
-        if not kept.exists():
-            _fetch(kept)
-    return kept
-
-
-def _fetch(kept: Path) -> None:
-    """Whole or not at all. The program that is run once all is there prints an id."""
-    with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
-        java = launch_environment(find_java(os.environ), os.environ, Path(scratch))
-        submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-        command = [
-            submit, "--conf", f"spark.jars.ivy={scratch}/ivy", "--packages", PACKAGE,
-            "--class", "kafka.tools.StorageTool", "spark-internal", "random-uuid",
-        ]  # fmt: skip
-        with suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                command, env={**os.environ, **java}, capture_output=True, timeout=FETCH_SECONDS,
-                check=False,
-            )  # fmt: skip
-        jars = Path(scratch) / "ivy" / "jars"
-        if not list(jars.glob(f"org.apache.kafka_kafka_2.13-{VERSION}.jar")):
-            pytest.skip(f"SINK TESTS SKIPPED: no Kafka; {PACKAGE} could not be fetched")
-        jars.rename(kept)
 
 
 def read_committed(port: int, topic: str, ends: dict[int, int]) -> list[tuple[Any, Any]]:
@@ -110,7 +78,7 @@ class KafkaServer(Server):
     only `certificate` vouches for."""
 
     def __init__(self) -> None:
-        jars = find_jars()
+        jars = JARS.find()
         self.folder = folder = Path(tempfile.mkdtemp(prefix="dt-kafka-"))
         port, self.login_port, controller = free_port(), free_port(), free_port()
         self.certificate = folder / "certificate.pem"
