@@ -152,7 +152,7 @@ def _ours(failure: BaseException, what: str) -> DTError | None:
     """What the layers below raise, who know no catalogue."""
     from dt_jupyter.failures.key_errors import find_broken_key
     from dt_jupyter.ivm import Refused
-    from dt_jupyter.lake import LakeError, TableGone, TableLocked, VersionGone
+    from dt_jupyter.lake import LakeError, StorageFailed, TableGone, TableLocked, VersionGone
     from dt_jupyter.spark import Cancelled
 
     if (told := find_broken_key(everything(failure))) is not None:
@@ -177,6 +177,9 @@ def _ours(failure: BaseException, what: str) -> DTError | None:
             return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
         case VersionGone():
             hint = "Choose a later time or version."
+            return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
+        case StorageFailed():
+            hint = "Look whether it is up, and whether the session may read it."
             return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
         case LakeError():
             return error("DT-5128", problem=str(failure).rstrip("."), hint="")

@@ -46,6 +46,7 @@ from .errors import (
     LogBroken as LogBroken,
     NameTaken as NameTaken,
     NotSupported as NotSupported,
+    StorageFailed as StorageFailed,
     TableGone as TableGone,
     TableLocked as TableLocked,
     VersionGone as VersionGone,
@@ -124,6 +125,9 @@ from .read.arrow_snapshot import (
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.snapshot import snapshot_sql as snapshot_sql
+from .storage.copied_log import CopiedLog as CopiedLog, read_copied_place as read_copied_place
+from .storage.hadoop import HadoopStorage as HadoopStorage
+from .storage.remote_files import RemoteStorage as RemoteStorage
 from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced as sequenced
 from .txn.net_changes import folded as folded
 from .txn.publish import (

@@ -63,6 +63,12 @@ class NotSupported(LakeError):
     code = "NOT_SUPPORTED"
 
 
+class StorageFailed(LakeError):
+    """Storage that is no disk of this machine did not answer, or refused. Facts: path."""
+
+    code = "STORAGE_FAILED"
+
+
 @contextmanager
 def read_by_delta_rs() -> Iterator[None]:
     """A file that delta-rs cannot read, where it raises a bare Exception, is NotSupported."""

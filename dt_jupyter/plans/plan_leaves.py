@@ -13,7 +13,7 @@ from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
 from dt_jupyter.plans.no_form import FILES_READ_OTHERWISE, ManyRows, NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
-from dt_jupyter.spark import GLOB, local_path
+from dt_jupyter.spark import GLOB, path_of_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -137,7 +137,7 @@ class PlanLeaves:
         if location is None:
             return found or _files_text(leaf)
         if found is None:
-            path = local_path(location.path().toUri().toString())
+            path = path_of_uri(location.path().toUri().toString())
             found = FromText(f"delta.{quote(path)}", path.rstrip("/").rpartition("/")[2])
         if location.isTimeTravelQuery():
             version = location.getSnapshot().version()
@@ -183,7 +183,7 @@ def _files_text(leaf: Any) -> FromText | None:
     if GLOB & set(given.get()):
         path, name = given.get(), "files"
     elif roots.size() == 1:
-        path = local_path(roots.head().toUri().toString())
+        path = path_of_uri(roots.head().toUri().toString())
         name = path.rstrip("/").rpartition("/")[2]
     else:
         raise NoForm(FILES_READ_OTHERWISE)

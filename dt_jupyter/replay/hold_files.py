@@ -114,4 +114,4 @@ def _copied(
 
 
 def _is_whole(log: TableLog, first: int, last: int) -> bool:
-    return all((log.path / name).exists() for name in needed(log, first, last))
+    return all(log.has_file(name) for name in needed(log, first, last))

@@ -14,7 +14,6 @@ from dt_jupyter.lake import (
     TableGone,
     TableLog,
     VersionGone,
-    file_at,
     is_delta,
     mark_of,
     paths_of,
@@ -266,7 +265,7 @@ class Snapshots:
         live = self.live(log.path)
         kept = {p for a in live.at(newest) for p in paths_of(a)}
         named = {p for a in live.at(version) for p in paths_of(a)} - kept
-        return sorted(p for p in named if not file_at(log.path, p).exists())
+        return sorted(p for p in named if not log.has_file(p))
 
     def _whole(self, source: Source, log: TableLog, version: int) -> Path:
         try:

@@ -74,8 +74,8 @@ from .parameters import (
 )
 from .path_texts import (
     GLOB as GLOB,
-    local_path as local_path,
     path_of_text as path_of_text,
+    path_of_uri as path_of_uri,
     storage_of as storage_of,
 )
 from .plan_reads import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
-from dt_jupyter.spark.path_texts import local_path
+from dt_jupyter.spark.path_texts import path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _paths(relation: Any) -> list[str]:
     if "HadoopFsRelation" not in _ancestry(source):
         return [class_of(source)]
     roots = source.location().rootPaths()
-    return [local_path(roots.apply(i).toUri().toString()) for i in range(roots.size())]
+    return [path_of_uri(roots.apply(i).toUri().toString()) for i in range(roots.size())]
 
 
 def _ancestry(value: Any) -> list[str]:

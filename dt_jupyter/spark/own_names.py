@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.spark.path_texts import local_path
+from dt_jupyter.spark.path_texts import path_of_uri
 from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import literal
 
@@ -47,7 +47,7 @@ def forget_relation(spark: SparkSession, name: Name) -> None:
 
 def warehouse_of(spark: SparkSession) -> Path:
     """The folder in which a classic session makes tables that are given no place."""
-    return Path(local_path(_conf(spark, _WAREHOUSE)))
+    return Path(path_of_uri(_conf(spark, _WAREHOUSE)))
 
 
 def set_warehouse(spark: SparkSession, folder: Path) -> None:
@@ -85,7 +85,7 @@ def schema_folders(spark: SparkSession) -> dict[str, Path]:
     """The schemas that lie on this machine's disk, each with its folder."""
     catalog, found = _catalog(spark), {}
     for schema in _schemas(spark):
-        place = local_path(catalog.getDatabaseMetadata(schema).locationUri().toString())
+        place = path_of_uri(catalog.getDatabaseMetadata(schema).locationUri().toString())
         if place.startswith("/"):
             found[schema] = Path(place)
     return found

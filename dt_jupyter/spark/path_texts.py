@@ -19,10 +19,13 @@ def storage_of(path: str) -> str | None:
     return None if found is None or found[1].lower() == "file" else found[1].lower()
 
 
-def local_path(uri: str) -> str:
-    """A `file:` URI as a path; any other as it is."""
+def path_of_uri(uri: str) -> str:
+    """A `file:` URI as a path; one of other storage as Hadoop writes it, in which `%20` is three
+    characters; what is no URI as it is."""
     parsed = urlparse(uri)
-    return unquote(parsed.path) if parsed.scheme == "file" else uri
+    if parsed.scheme == "file":
+        return unquote(parsed.path)
+    return unquote(uri) if storage_of(uri) else uri
 
 
 def path_of_text(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.spark.path_texts import local_path, path_of_text
+from dt_jupyter.spark.path_texts import path_of_text, path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS
 from dt_jupyter.sql import table_places
 
@@ -89,7 +89,7 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
     return CatalogRelation(
         RelationKind.TABLE,
         provider,
-        local_path(location) if location is not None else None,
+        path_of_uri(location) if location is not None else None,
         files=_stored_files(metadata) if provider in FILE_FORMATS else None,
     )
 

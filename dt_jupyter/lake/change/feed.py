@@ -64,6 +64,7 @@ def feed_table(
     upto, known = log.kept.find(first, last, made) or (first - 1, made.empty_table())
     if upto < last:
         since = [c for c in commits if c[0] > upto]
+        log.bring(body for _, files in since for _, body in files)
         read = _read(log, upto + 1, last, columns, since, kept)
         parts = [known, *(_named(rows, made) for rows in read)]
         known = pa.concat_tables(parts).combine_chunks()

@@ -61,6 +61,12 @@ def checkpoint_actions(
             yield kind, body
 
 
+def sidecars_of(file: Path) -> tuple[str, ...]:
+    """The names of the files in `_sidecars` that one file of a checkpoint refers to. LogBroken."""
+    found = _actions_in(file, frozenset((_SIDECAR,)), statistics=False)
+    return tuple(unquote(body["path"]) for _, body in found)
+
+
 def _actions_in(file: Path, kinds: frozenset[str], statistics: bool) -> Iterator[tuple[str, Any]]:
     return (
         read_actions(file, kinds) if file.suffix == ".json" else _parquet(file, kinds, statistics)

@@ -7,7 +7,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from dt_jupyter.lake.delta_log.actions import (
     read_actions,
     user_metadata,
 )
-from dt_jupyter.lake.delta_log.active_files import paths_of
+from dt_jupyter.lake.delta_log.active_files import file_at, paths_of
 from dt_jupyter.lake.delta_log.checkpoints import checkpoints
 from dt_jupyter.lake.delta_log.commits import Read, ReadCommit, Remembered, in_commit_time
 from dt_jupyter.lake.delta_log.metadata import Metadata, Protocol
@@ -38,6 +38,7 @@ from dt_jupyter.lake.log_replay import (
 )
 from dt_jupyter.lake.paths import TablePath, local, require_openable
 from dt_jupyter.model import Timestamp
+from dt_jupyter.spark import storage_of
 
 _NEAR = 256
 """A state is carried on by so many commits, rather than read from a checkpoint."""
@@ -57,7 +58,9 @@ class FileChanges:
 
 
 def is_delta(path: TablePath) -> bool:
-    """Whether a Delta log with at least one commit or checkpoint is at `path`."""
+    """Whether a Delta log with at least one commit or checkpoint is at `path` of this disk."""
+    if storage_of(os.fspath(path)):
+        return False
     try:
         names = os.listdir(local(path) / "_delta_log")
     except (FileNotFoundError, NotADirectoryError):
@@ -102,6 +105,10 @@ class TableLog:
     def version(self) -> int:
         """The newest version. Two `stat` calls when nothing happened; a log that was replaced by
         another one is noticed."""
+        return self._look()
+
+    def _look(self) -> int:
+        """The newest version of those in the folder."""
         with self._lock:
             if self._seal is None or self._stat(self._newest) != self._seal:
                 self._list()
@@ -112,7 +119,7 @@ class TableLog:
     def oldest(self) -> int:
         """The oldest version whose commit can still be read."""
         with self._lock:
-            self.version()
+            self._look()
             while self._stat(self._oldest) is None:
                 self._list()
             return self._oldest
@@ -164,9 +171,9 @@ class TableLog:
 
     def metadata(self, version: int | None = None) -> Metadata:
         with self._lock:
-            newest = self.version()
+            newest = self.version() if version is None else self._look()
             if version is None or version == newest:
-                return self._state_at(None).metadata
+                return self._state_at(newest).metadata
             own = [(s.since, s.version, s.metadata) for s in (self._state,) if s and s.found]
             for since, upto, metadata in (*own, *self._past):
                 if since <= version <= upto:
@@ -202,7 +209,7 @@ class TableLog:
 
     def _state_at(self, version: int | None) -> LogState:
         with self._lock:
-            newest = self.version()
+            newest = self.version() if version is None else self._look()
             if version is None or version == newest:
                 known = self._state
                 self._state = self._advance(known or self._restart(newest), newest)
@@ -271,7 +278,7 @@ class TableLog:
         return low
 
     def _in_commit_since(self) -> int | None:
-        properties = self.properties()
+        properties = self.metadata(self._look()).configuration
         if properties.get(_ICT, "").lower() != "true":
             return None
         return int(properties.get(_ICT_SINCE, 0))
@@ -303,7 +310,7 @@ class TableLog:
     def _file_times(self) -> array[int]:
         """Modification times in ms of the commits from `_times_from` on, each later than the one
         before, as Delta's history manager has it."""
-        newest = self.version()
+        newest = self._look()
         if not self._times:
             self._times_from = self._oldest
         for v in range(self._times_from + len(self._times), newest + 1):
@@ -330,7 +337,7 @@ class TableLog:
 
     def _known(self, first: int, last: int) -> Iterator[tuple[int, ReadCommit]]:
         """The commits first … last; each that is not remembered is read once."""
-        if last > self.version() or first < 0:
+        if last > self._look() or first < 0:
             raise self._gone(last)
         if first > last:
             return
@@ -420,6 +427,14 @@ class TableLog:
         except FileNotFoundError as e:
             raise self._gone(version) from e
 
+    def has_file(self, named: str) -> bool:
+        """Whether a file is there that the log names, as `paths_of` has it."""
+        return file_at(self.path, named).exists()
+
+    def bring(self, files: Iterable[Mapping[str, Any]]) -> None:
+        """Sees to it that files which actions name are on this disk, if they are few; there are
+        none elsewhere."""
+
     def files_written(self, version: int) -> tuple[str, ...]:
         """Paths, relative to the table, of the files that the commit brought: of rows, of changes
         and of deletion vectors."""
@@ -437,7 +452,7 @@ class TableLog:
         one to delta-rs, whether it lists it now or later."""
         require_openable(self.path)
         with self._lock:
-            newest = self.version()
+            newest = self.version() if version is None else self._look()
             asked = newest if version is None else version
             if self._size is None or self._size[0] != asked:
                 carried = self._carried_size(asked)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dt_jupyter.lake.delta_log.active_files import LiveFiles, file_at, paths_of
+from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import TableGone, VersionGone
 
@@ -39,7 +39,7 @@ class Contents:
             return None
         live = self._live.setdefault(log.path, LiveFiles(log.path))
         names = [name for action in live.at(version) for name in paths_of(action)]
-        gone = next((n for n in names if not file_at(log.path, n).exists()), None)
+        gone = next((n for n in names if not log.has_file(n)), None)
         if gone is not None:
             # Someone else may have written, and vacuumed, since the version was asked for.
             return f"the file {gone} is missing" if log.version() == version else self._lost(log)

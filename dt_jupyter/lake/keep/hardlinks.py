@@ -18,6 +18,8 @@ from dt_jupyter.lake.delta_log.checkpoints import last_checkpoint
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.errors import LakeError, VersionGone
+from dt_jupyter.lake.paths import is_uri
+from dt_jupyter.lake.storage.copied_log import CopiedLog
 
 _BROUGHT = frozenset(("add", "cdc"))
 _SIDECARS = "_sidecars"
@@ -35,8 +37,10 @@ class Mirror:
 
 def mirror(log: TableLog, first: int, last: int, folder: Path) -> Mirror | None:
     """The versions `first` … `last` of a table linked into `folder`; None where the file system
-    has no hard links between the two. VersionGone, or FileNotFoundError for a file that is gone,
-    with nothing left behind."""
+    has no hard links between the two, as with the files of a copied log. VersionGone, or
+    FileNotFoundError for a file that is gone, with nothing left behind."""
+    if isinstance(log, CopiedLog):
+        return None
     parts = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(parts, ignore_errors=True)
     try:
@@ -76,7 +80,7 @@ def needed(log: TableLog, first: int, last: int) -> set[str]:
 def _link_all(table: Path, folder: Path, files: Iterable[str]) -> None:
     made: set[Path] = set()
     for name in files:
-        if ":/" in name:  # outside of the table: a clone's, which no VACUUM of it deletes
+        if is_uri(name):  # outside of the table: a clone's, which no VACUUM of it deletes
             continue
         target = folder / name
         if target.parent not in made:

@@ -12,7 +12,7 @@ from dt_jupyter.lake.change.change_plan import Added, ChangePlan, Feed, FileDiff
 from dt_jupyter.lake.delta_log.actions import FileKey, commit_name, file_key, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.paths import data_file
+from dt_jupyter.lake.paths import data_file, is_uri
 from dt_jupyter.model import Timestamp
 
 OLD_SECONDS = 86_400.0
@@ -55,11 +55,11 @@ def gone_from_change(
         return None
     first, last = plan.first, plan.last
     if first_images:
-        return _gone(log.path, log.new_files(first, last))
+        return _gone(log, log.new_files(first, last))
     if by_feed:
-        return _gone(log.path, _of_feed(log, first, last))
+        return _gone(log, _of_feed(log, first, last))
     found = log.file_changes(first, last)
-    return _gone(log.path, (*found.added, *found.removed))
+    return _gone(log, (*found.added, *found.removed))
 
 
 def gone_from_snapshot(log: TableLog, version: int) -> str | None:
@@ -70,13 +70,13 @@ def gone_from_snapshot(log: TableLog, version: int) -> str | None:
         for kind, body in _actions(log, v):
             if kind != "cdc":
                 later.setdefault(file_key(body), body if kind == "remove" else None)
-    return _gone(log.path, [body for body in later.values() if body is not None])
+    return _gone(log, [body for body in later.values() if body is not None])
 
 
 def gone_from_version(log: TableLog, version: int) -> str | None:
     """What is to be said of a file of the version that is gone, also where it is the newest, whose
     files no VACUUM takes; None: all are there."""
-    return _gone(log.path, LiveFiles(log.path).at(version), "the file {} is missing")
+    return _gone(log, LiveFiles(log.path).at(version), "the file {} is missing")
 
 
 def _of_feed(log: TableLog, first: int, last: int) -> Iterator[Mapping[str, Any]]:
@@ -90,7 +90,7 @@ def _actions(log: TableLog, version: int) -> Iterator[tuple[str, Mapping[str, An
 
 
 def _gone(
-    table: Path,
+    log: TableLog,
     files: Iterable[Mapping[str, Any]],
     said: str = "VACUUM removed {}, which it is read from",
 ) -> str | None:
@@ -98,14 +98,17 @@ def _gone(
     for body in files:
         for name in paths_of(body):
             if name not in known:
-                known[name] = _is_there(data_file(table, name), body)
+                known[name] = _is_there(log, name, body)
             if not known[name]:
-                return _said(said, table, name)
+                return said.format(name) if is_uri(name) else _said(said, log.path, name)
     return None
 
 
-def _is_there(path: str, body: Mapping[str, Any]) -> bool:
+def _is_there(log: TableLog, name: str, body: Mapping[str, Any]) -> bool:
     """A link leads to a file of another writer's, who may have written it again."""
+    if is_uri(name):
+        return log.has_file(name)
+    path = data_file(log.path, name)
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

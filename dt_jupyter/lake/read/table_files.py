@@ -212,6 +212,7 @@ class KnownFiles:
             known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
             put(self._logs, key, known, _TABLES)
         found = known.at(version)
+        log.bring(found)
         with self._lock:
             gone = self._gone_with(log, version, found)
         for path in gone:

@@ -17,7 +17,7 @@ from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
-from dt_jupyter.spark import confs, is_connect, lookup
+from dt_jupyter.spark import confs, is_connect, lookup, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,28 +146,36 @@ def _parsed(ddl: str) -> StructType:
 
 
 def register(spark: SparkSession, name: Name, path: TablePath) -> None:
-    """Make the table at `path` known by name in the session's catalog. What the session knows by
-    that name stays: to drop a managed table would be to delete its rows. NameTaken where it is
-    another one."""
-    known, folder = lookup(spark, name), local(path).resolve()
-    if known is not None and known.location is not None and not Path(known.location).exists():
+    """Make the table at `path`, which may be on other storage, known by name in the session's
+    catalog. What the session knows by that name stays: to drop a managed table would be to delete
+    its rows. NameTaken where it is another one."""
+    known, folder = lookup(spark, name), _real(path)
+    if known is not None and known.location is not None and _is_gone(known.location):
         spark.sql(f"DROP TABLE {name.sql}")  # of a lake that was moved: there is nothing to lose
         known = None
     if known is None:
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
-        location = sql_string(str(folder))  # a URI would be encoded once more
+        location = sql_string(folder)  # a URI would be encoded once more
         spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
-    elif known.location is None or Path(known.location).resolve() != folder:
+    elif known.location is None or _real(known.location) != folder:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
 
 
-def enable_feed(spark: SparkSession, path: TablePath) -> bool:
-    """Turn the change data feed on (one metadata commit); False: it was on already."""
-    if TableLog(path).metadata().feed:
-        return False
+def _real(path: TablePath) -> str:
+    """Without links, where a disk may have them."""
+    text = os.fspath(path)
+    return text.rstrip("/") if storage_of(text) else str(local(path).resolve())
+
+
+def _is_gone(location: str) -> bool:
+    """Of a disk: other storage may be away for a while."""
+    return storage_of(location) is None and not Path(location).exists()
+
+
+def enable_feed(spark: SparkSession, path: TablePath) -> None:
+    """Turn the change data feed on: one metadata commit. The table may be on other storage."""
     with confs(spark, MICROS):
         spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({sql_string(FEED)} = 'true')")
-    return True
 
 
 def drop_folder(path: TablePath, trash: TablePath, label: str) -> Path:

@@ -123,9 +123,9 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(path.name)
         return asked(path, **how)
 
-    def is_there(path: str, body: Mapping[str, Any]) -> bool:
-        found.append(Path(path).name)
-        return asked_for(path, body)
+    def is_there(log: TableLog, name: str, body: Mapping[str, Any]) -> bool:
+        found.append(Path(name).name)
+        return asked_for(log, name, body)
 
     monkeypatch.setattr(Path, "exists", exists)
     monkeypatch.setattr(retention, "_is_there", is_there)

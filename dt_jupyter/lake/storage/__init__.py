@@ -1,0 +1,1 @@
+"""Tables that lie on no disk of this machine: their files as Hadoop has them, their logs copied."""

@@ -1,0 +1,300 @@
+"""The log of a table on other storage, copied into a folder of this disk as it grows.
+
+A commit never changes, so it is copied once. Its files are named there by where they are, as in a
+shallow clone's log: Spark reads the folder as a table, of the same versions at the same times, and
+fetches the rows from where they lie. Nothing is ever written to the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Set
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dt_jupyter.lake.delta_log.absolute_names import absolute_name, absolute_vector
+from dt_jupyter.lake.delta_log.actions import commit_name
+from dt_jupyter.lake.delta_log.active_files import paths_of
+from dt_jupyter.lake.delta_log.checkpoints import (
+    checkpoint_actions,
+    checkpoints,
+    last_checkpoint,
+    sidecars_of,
+)
+from dt_jupyter.lake.delta_log.table_log import TableLog, version_of
+from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
+from dt_jupyter.lake.disk import sync, write_durable
+from dt_jupyter.lake.errors import LogBroken, TableGone
+from dt_jupyter.lake.log_replay import FILES, STATE, TableState, replay_log
+from dt_jupyter.lake.paths import FETCHED, fetched_file, is_uri
+from dt_jupyter.lake.storage.remote_files import RemoteFile, RemoteStorage
+from dt_jupyter.lake.write.locks import table_lock
+from dt_jupyter.spark import storage_of
+
+_LOG = "_delta_log"
+_PLACE = "place.json"
+_READERS = 8
+MOST_FETCHED = 64 << 20
+"""Files of a change, or of a table, that are of no more bytes are fetched to be read here."""
+_MOST_KEPT = 512 << 20
+"""Bytes of a table's files that were fetched; those that were read last stay."""
+_CHECKPOINT_EVERY = 50
+"""Commits of the copy since its last checkpoint: Spark reads so many at most."""
+_DRAFT_SECONDS = 3600.0
+_NAMES_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
+
+
+class CopiedLog(TableLog):
+    """The copy in `folder`, which is brought up to date whenever the newest version is asked for;
+    `place` is where the table lies. Raises StorageFailed beside what any log raises."""
+
+    def __init__(self, folder: Path, storage: RemoteStorage, place: str | None = None) -> None:
+        super().__init__(folder)
+        self.place = read_copied_place(folder) if place is None else place
+        self._storage = storage
+        self._remote = f"{self.place}/{_LOG}"
+
+    def version(self) -> int:
+        with self._lock:
+            self._pull()
+            return super().version()
+
+    def has_file(self, named: str) -> bool:
+        return self._storage.stat(named) is not None if is_uri(named) else super().has_file(named)
+
+    def bring(self, files: Iterable[Mapping[str, Any]]) -> None:
+        """Fetches what is not here yet: a data file never changes."""
+        actions = list(files)
+        if sum(int(a.get("size") or 0) for a in actions) > MOST_FETCHED:
+            return
+        names = dict.fromkeys(name for a in actions for name in paths_of(a) if is_uri(name))
+        missing = [n for n in names if storage_of(n) and not self._is_here(n)]
+        if not missing:
+            return
+        folder = self.path / FETCHED
+        folder.mkdir(exist_ok=True)
+        with ThreadPoolExecutor(_READERS) as readers:
+            list(readers.map(self._fetch, missing))
+        _sweep(folder, {fetched_file(self.path, n) for n in names})
+
+    def _is_here(self, named: str) -> bool:
+        """And read of late."""
+        try:
+            found = os.stat(fetched_file(self.path, named))
+            os.utime(fetched_file(self.path, named), ns=(time.time_ns(), found.st_mtime_ns))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _fetch(self, named: str) -> None:
+        target = Path(fetched_file(self.path, named))
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            self._storage.fetch(named, draft)
+            os.replace(draft, target)
+        finally:
+            _drop_draft(draft)
+
+    def _pull(self) -> None:
+        """Copies what the table's log has since."""
+        newest = self._newest_here()
+        if newest < 0 or not self._continues(newest):
+            self._copy_all()
+            return
+        came = False
+        while (found := self._stat_remote(newest + 1)) is not None:
+            newest += 1
+            _put_copy(self._storage, self._remote, self.path / _LOG, self._base(), found)
+            came = True
+        if came and _checkpoint(self.path / _LOG, newest):
+            _drop_old_drafts(self.path / _LOG)
+            _drop_old_drafts(self.path / FETCHED)
+
+    def _newest_here(self) -> int:
+        """The newest version of the copy, which another process may have brought up to date."""
+        try:
+            return super().version()
+        except TableGone:
+            return -1
+
+    def _continues(self, version: int) -> bool:
+        """Whether the table's log still has the commit that was copied: another table may have
+        taken its place, or a RESTORE of its folder."""
+        found = self._stat_remote(version)
+        try:
+            here = os.stat(self.path / _LOG / commit_name(version)).st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return False
+        return found is not None and found.millis == here
+
+    def _stat_remote(self, version: int) -> RemoteFile | None:
+        return self._storage.stat(f"{self._remote}/{commit_name(version)}")
+
+    def _base(self) -> str:
+        return self._storage.uri(self.place)
+
+    def _copy_all(self) -> None:
+        self._list_remote()  # before there is a folder for what may be no table
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with table_lock(self.path):
+            newest = self._newest_here()
+            if newest >= 0 and self._continues(newest):
+                return
+            self.path.mkdir(exist_ok=True)
+            new, old = self.path / f"{_LOG}.new", self.path / f"{_LOG}.old"
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+            new.mkdir()
+            try:
+                self._copy_into(new)
+            except FileNotFoundError as e:  # cleaned up meanwhile
+                shutil.rmtree(new, ignore_errors=True)
+                raise self._no_table() from e
+            write_durable(self.path / _PLACE, json.dumps({"place": self.place}))
+            if (self.path / _LOG).exists():
+                os.rename(self.path / _LOG, old)
+            os.rename(new, self.path / _LOG)
+            sync([self.path])
+            shutil.rmtree(old, ignore_errors=True)
+            _drop_old_drafts(self.path / FETCHED)
+
+    def _copy_into(self, folder: Path) -> None:
+        listed, commits = self._list_remote()
+        oldest = newest = max(commits)
+        while oldest - 1 in commits:
+            oldest -= 1
+        base = self._base()
+        if oldest > 0:
+            self._copy_first(folder, listed, oldest, base)
+        copy = partial(_put_copy, self._storage, self._remote, folder, base)
+        with ThreadPoolExecutor(_READERS) as readers:
+            list(readers.map(copy, (commits[v] for v in range(oldest, newest + 1))))
+        _checkpoint(folder, newest)
+        sync([folder])
+
+    def _list_remote(self) -> tuple[list[str], dict[int, RemoteFile]]:
+        """The names of the table's log, and its commits by version. TableGone."""
+        try:
+            listed = self._storage.list(self._remote)
+        except FileNotFoundError as e:
+            raise self._no_table() from e
+        commits = {v: f for f in listed if (v := version_of(f.name)) is not None}
+        if not commits:
+            raise self._no_table()
+        return [f.name for f in listed], commits
+
+    def _no_table(self) -> TableGone:
+        return TableGone(f"there is no Delta table at {self.place}", path=self.place)
+
+    def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int, base: str) -> None:
+        """The oldest checkpoint from which the commits go on, as one file."""
+        known = checkpoints(n for n in listed if ".checkpoint." in n)
+        version = min((c for c in known if c >= oldest - 1), default=None)
+        if version is None:
+            sentence = f"the commit {oldest - 1} is missing"
+            raise LogBroken(sentence, path=self.place, file=commit_name(oldest - 1))
+        fetched = folder.with_name("checkpoint.fetched")
+        shutil.rmtree(fetched, ignore_errors=True)
+        fetched.mkdir()
+        try:
+            state = TableState()
+            state.apply(version, list(self._fetched(fetched, known[version], base)))
+        finally:
+            shutil.rmtree(fetched)
+        write_checkpoint(folder, state)
+
+    def _fetched(self, folder: Path, names: Iterable[str], base: str) -> Iterator[tuple[str, Any]]:
+        for name in names:
+            self._storage.fetch(f"{self._remote}/{name}", folder / name)
+            for sidecar in sidecars_of(folder / name):
+                target = folder / "_sidecars" / sidecar
+                target.parent.mkdir(exist_ok=True)
+                self._storage.fetch(f"{self._remote}/_sidecars/{sidecar}", target)
+            for kind, body in checkpoint_actions(folder / name, FILES | STATE):
+                yield kind, _placed(body, base) if kind in FILES else body
+
+
+def read_copied_place(folder: Path) -> str:
+    """Where the table lies whose log a folder has the copy of."""
+    return str(json.loads((folder / _PLACE).read_text("utf-8"))["place"])
+
+
+def _put_copy(
+    storage: RemoteStorage, remote: str, folder: Path, base: str, commit: RemoteFile
+) -> None:
+    """A commit in the copy, whole or not at all, with the time of the original."""
+    draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
+    try:
+        storage.fetch(f"{remote}/{commit.name}", draft)
+        draft.write_bytes(b"".join(placed_lines(draft.read_bytes(), base)))
+        sync([draft])
+        os.utime(draft, ns=(commit.millis * 1_000_000, commit.millis * 1_000_000))
+        os.link(draft, folder / commit.name)
+    except FileExistsError:
+        pass  # another process has copied it meanwhile
+    finally:
+        _drop_draft(draft)
+
+
+def _drop_draft(draft: Path) -> None:
+    """With the checksum that Hadoop's writers leave beside it."""
+    draft.unlink(missing_ok=True)
+    draft.with_name(f".{draft.name}.crc").unlink(missing_ok=True)
+
+
+def _drop_old_drafts(folder: Path) -> None:
+    """What processes left that died while they fetched."""
+    for draft in folder.glob(".*.tmp"):
+        with suppress(FileNotFoundError):
+            if time.time() - draft.stat().st_mtime > _DRAFT_SECONDS:
+                draft.unlink()
+
+
+def _sweep(folder: Path, wanted: Set[str]) -> None:
+    """Removes the files that were read longest ago, where there are too many bytes of them."""
+    with os.scandir(folder) as entries:
+        found = [(e.stat().st_atime_ns, e.stat().st_size, e.path) for e in entries]
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= _MOST_KEPT:
+            return
+        if path not in wanted:
+            Path(path).unlink(missing_ok=True)
+            total -= size
+
+
+def placed_lines(commit: bytes, base: str) -> Iterator[bytes]:
+    """The lines of a commit whose files are named by where they are; `base` is the table's URI."""
+    for line in commit.splitlines():
+        if line.startswith(b'{"') and not line.startswith(_NAMES_FILES):
+            yield line + b"\n"
+        elif line.strip():
+            action = json.loads(line)
+            made = {k: _placed(v, base) if k in ("add", "remove", "cdc") and v else v
+                    for k, v in action.items()}  # fmt: skip
+            yield json.dumps(made).encode() + b"\n"
+
+
+def _placed(body: Mapping[str, Any], base: str) -> dict[str, Any]:
+    made = {**body, "path": absolute_name(body["path"], base)}
+    if vector := body.get("deletionVector"):
+        made["deletionVector"] = absolute_vector(vector, base)
+    return made
+
+
+def _checkpoint(folder: Path, version: int) -> bool:
+    """Writes one where Spark would read many commits; whether it did."""
+    if version - max(last_checkpoint(folder, version)[0], 0) < _CHECKPOINT_EVERY:
+        return False
+    write_checkpoint(folder, replay_log(folder, version, FILES | STATE))
+    return True
+
+
+__all__ = ["CopiedLog", "placed_lines", "read_copied_place"]
