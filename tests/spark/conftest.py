@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import uuid
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,14 @@ import pytest
 from dt_jupyter.sources import lakes_of_session
 from dt_jupyter.spark import is_connect
 from tests.java_options import LONG_LIVED
-from tests.spark.engine_lab import CATALOG, Lab, quick, without_check, without_second_opinion
+from tests.spark.engine_lab import (
+    CATALOG,
+    TABLES,
+    Lab,
+    quick,
+    without_check,
+    without_second_opinion,
+)
 from tests.spark.kinds_of_spark import session_of_kind
 
 if TYPE_CHECKING:
@@ -106,6 +114,9 @@ def lab(
     without_second_opinion(monkeypatch)
     if CATALOG == "postgresql":
         monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
+    if TABLES == "hdfs":
+        url = f"{request.getfixturevalue('hdfs').url}/{uuid.uuid4().hex}"
+        monkeypatch.setattr(Lab, "tables_at", url)
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake_dir)

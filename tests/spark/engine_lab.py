@@ -29,6 +29,8 @@ BOTH = os.environ.get("DT_TEST_ORACLES") == "both"
 """Whether `verify` is asked too where its rival has answered, as nightly runs do."""
 CATALOG = os.environ.get("DT_TEST_CATALOG", "sqlite")
 """Where a `lab` has its catalog: `sqlite` or `postgresql`."""
+TABLES = os.environ.get("DT_TEST_TABLES", "lake")
+"""Where a `lab` has the tables that it makes: in the `lake`, or on `hdfs`."""
 _DEFAULT = "spark.sql.sources.default"
 NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
 """On a busy machine a refresh of a few rows may take longer than computing all of them: what it
@@ -54,6 +56,8 @@ class Lab:
     tuning: Tuning = NOT_BY_THE_CLOCK
     catalog_url: ClassVar[str | None] = None
     """Of a server; None: the lake's own file."""
+    tables_at: ClassVar[str | None] = None
+    """A folder on other storage; None: the lake's own."""
 
     @classmethod
     def open(cls, spark: SparkSession, folder: Path) -> Lab:
@@ -104,9 +108,10 @@ class Lab:
     def table(self, name: str, columns: str, *rows: str) -> None:
         """A Delta table: `lab.table("item", "id INT, name STRING", "1, 'rug'", "2, 'car'")`.
 
-        It lies in the lake's folder, where a session of the engine's own puts tables.
+        It lies in the lake's folder, where a session of the engine's own puts tables, or where
+        all those of this run lie.
         """
-        folder = self.context.layout.tables / name
+        folder = f"{self.tables_at or self.context.layout.tables}/{name}"
         self.sql(f"CREATE TABLE {name} ({columns}) USING delta LOCATION '{folder}'")
         self.insert(name, *rows)
 

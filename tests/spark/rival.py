@@ -102,8 +102,9 @@ def read(spark: SparkSession, name: str) -> DataFrame:
         paths = _DELTA.findall(known.viewText().get())
         seen = _through(spark, known, paths[0]) if len(paths) == 1 else None
     elif known.provider().isDefined() and known.provider().get() == "delta":
-        folder = str(known.location().getPath())
-        seen = local_frame(spark, folder, newest_version(folder))
+        folder = _place(known.location())
+        here = "://" not in folder
+        seen = local_frame(spark, folder, newest_version(folder)) if here else None
     else:
         seen = None
     return spark.table(name) if seen is None else seen
@@ -144,7 +145,7 @@ def _by_spark(lab: Lab, spark: SparkSession, table: DynamicTable) -> DataFrame:
         if source.name.schema != schema:
             raise NotComparable("a temporary view has no schema and is no path")
         path = _folder(lab, source.name.sql, source.table_id, source.kind)
-        if not Path(path, "_delta_log").is_dir():
+        if "://" not in path and not Path(path, "_delta_log").is_dir():
             raise NotComparable("a source is no Delta table: its older rows are the engine's alone")
         _snapshot(spark, path, source.table_id, frontier).createOrReplaceTempView(
             f"`{source.name.table}`"
@@ -196,12 +197,17 @@ def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
         return str(lab.context.layout.own / "dynamic" / id_ / "public")
     state = lab.spark._jsparkSession.sessionState()
     parts = state.sqlParser().parseTableIdentifier(name)
-    return str(state.catalog().getTableMetadata(parts).location().getPath())
+    return _place(state.catalog().getTableMetadata(parts).location())
+
+
+def _place(location: Any) -> str:
+    """A folder of this disk, or the whole of what is elsewhere."""
+    return str(location.getPath() if location.getScheme() == "file" else location)
 
 
 def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> DataFrame:
     version = frontier.versions[id_]
-    read = local_frame(spark, path, version)
+    read = None if "://" in path else local_frame(spark, path, version)
     if read is None:
         read = spark.read.format("delta").option("versionAsOf", version).load(path)
     if "__dt_visible" in read.columns:
