@@ -242,7 +242,9 @@ def catalogue(context: Context) -> CatalogueMessage:
             state = task.task.state.value
             items.append(CatalogueItem(str(TaskName(task.task.name)), "task", state, str(task)))
     items += [
-        CatalogueItem(str(t.name), "table", "", t.path) for t in catalog.tables() if sees(t.name)
+        CatalogueItem(str(t.name), "table", "", context.sources.copies.place_of(t.path))
+        for t in catalog.tables()
+        if sees(t.name)
     ]
     items += [
         CatalogueItem(str(v.name), "view", "", _line(v.text))

@@ -48,8 +48,10 @@ class LakeTables:
         known, catalog = self._recorded().get(name), self.sources.catalog
         if relation.kind is RelationKind.VIEW and relation.text not in (None, known):
             catalog.record_view(name, relation.text or "")
-        elif relation.provider == "delta" and relation.location and is_delta(relation.location):
-            self._record(name, relation.location)
+        elif relation.provider == "delta" and relation.location:
+            folder = self.sources.folder_of(relation.location)
+            if folder is not None:
+                self._record(name, folder)
 
     def _recorded(self) -> Mapping[Name, str]:
         """The tables and views that later sessions know, by path and text."""

@@ -146,6 +146,9 @@ class SchemaCloner:
         if not isinstance(found, Source) or found.path is None or found.kind != "DELTA":
             problem = f"{name} is not a Delta table"
             raise error("DT-1135", name=schema, problem=problem, hint="Convert it, or drop it.")
+        if self.sources.copies.holds(found.path):
+            problem = f"{name} is on other storage, and a clone is made of hard links"
+            raise error("DT-1135", name=schema, problem=problem, hint="Read it by its path.")
         if at is None:
             return found, self.sources.logs[found.path].version()
         return found, self.cloner.snapshots.versions([found], str(name), at)[found.table_id]

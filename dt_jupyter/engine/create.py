@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import (
@@ -341,7 +340,7 @@ class Creator:
             if source.kind is SourceKind.DELTA and source.path is not None:
                 if not self.sources.logs[source.path].metadata().feed:
                     with self.sessions.lease(statement.warehouse) as spark:
-                        enable_feed(spark, source.path)
+                        enable_feed(spark, self.sources.copies.place_of(source.path))
                     notes.append(
                         f"Turned the change data feed of {source.name} on "
                         "(ALTER_SOURCES = FALSE leaves sources as they are)."
@@ -350,7 +349,7 @@ class Creator:
         return tuple(notes)
 
     def _remember(self, name: Name, table_id: str, path: str) -> None:
-        if name.schema != "delta" and Path(path).parent != self.sources.layout.files:
+        if name.schema != "delta" and not self.sources.is_file_list(path):
             self.sources.catalog.record_table(name, table_id, path)
 
     def _unaltered(self, existing: DynamicTable) -> None:

@@ -113,7 +113,7 @@ class CatalogTables:
     catalog: Catalog
     clock: Clock
     access: Access
-    files_at: Callable[[str | None], str | None]
+    describe_source: Callable[[str | None], str | None]
 
     def frame(self, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
         return rows_frame(self.spark, rows, schema)
@@ -281,7 +281,7 @@ class CatalogTables:
             columns = "every column"
         else:
             columns = ", ".join(map(plain, source.columns)) or "no column, the rows alone"
-        kind = self.files_at(source.path) or source.kind.value
+        kind = self.describe_source(source.path) or source.kind.value
         return str(source.name), kind, "READS", columns
 
     def warehouses(

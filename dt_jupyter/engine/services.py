@@ -35,7 +35,7 @@ from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
-from dt_jupyter.lake import find_escape, is_delta
+from dt_jupyter.lake import HadoopStorage, find_escape, is_delta
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
@@ -53,6 +53,7 @@ from dt_jupyter.refresh import Refresher, recover_table, restore_times
 from dt_jupyter.replay import REFRESH_PAUSE_SECONDS, Pace, release
 from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports, TaskReports
 from dt_jupyter.sources import (
+    CopiedTables,
     Layout,
     Logs,
     Publisher,
@@ -69,8 +70,9 @@ from dt_jupyter.spark import (
     archive_of,
     builtin_functions,
     find_java,
-    local_path,
+    is_connect,
     local_session,
+    path_of_uri,
     prepare_session,
     private_session,
     start_writer,
@@ -118,7 +120,9 @@ def build(
     owner = Owner.here(uuid.uuid4().hex)
     database = find_database(layout.catalog, catalog_url)
     catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
-    sources = Sources(spark, catalog, layout, Logs())
+    storage = None if is_connect(spark) else HadoopStorage(spark)
+    logs = Logs(CopiedTables(layout.copied_logs, storage))
+    sources = Sources(spark, catalog, layout, logs)
     functions = Functions(catalog, spark)
     sessions = RefreshSessions(spark, prepare=functions.install)
     builtins = builtin_functions(spark)
@@ -164,7 +168,7 @@ def build(
         creator=creator,
         cloner=Cloner(creator, refresher, travel.snapshots),
         names=TableNames(catalog, publisher, refresher.standing),
-        tables=CatalogTables(spark, catalog, clock, access, sources.files_at),
+        tables=CatalogTables(spark, catalog, clock, access, sources.describe_source),
         sink_tables=SinkTables(spark, catalog, sinks, clock, access),
         task_tables=TaskTables(spark, catalog, clock, access),
         event_tables=EventTables(spark, catalog, access),
@@ -212,7 +216,7 @@ def lake_folder(lake: str | os.PathLike[str]) -> Path:
         hint = "Give a folder that this machine, and each worker of a cluster, has on a disk."
         raise error("DT-5103", path=lake, problem=problem, hint=hint)
     try:
-        found = Path(local_path(text)).expanduser().resolve()
+        found = Path(path_of_uri(text)).expanduser().resolve()
         os.fsencode(found)
     except (ValueError, RuntimeError, OSError) as e:
         raise error("DT-5103", path=repr(lake), problem=e, hint="Give the path of a folder.") from e

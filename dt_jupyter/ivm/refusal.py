@@ -80,8 +80,9 @@ class Refusal(Enum):
         "Convert it to Delta, or read a folder of files by its path: parquet.`/folder`.",
     )
     OTHER_STORAGE = (
-        "{what} is on {storage}, whose versions are read on a disk alone",
-        "Mount the storage on each machine and read it by that path; until then all is recomputed.",
+        "{what} is on {storage}, where this session does not let its log be read",
+        "Without Spark Connect, and where no other program keeps its commits, it is; mount the "
+        "storage and read it by that path, or all is recomputed.",
     )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")

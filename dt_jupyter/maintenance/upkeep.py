@@ -35,6 +35,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import NOBODY, Snapshots, Wanted, release, secure, vacuum_lock
 from dt_jupyter.sources import Layout, Moment, Publisher, Sources
+from dt_jupyter.spark import storage_of
 
 LIST_HOURS = 168.0
 """How long a list of files stays that nothing reads, as files that no version has."""
@@ -258,13 +259,19 @@ class Keeper:
     def _vacuum_lists(
         self, retain: float | None, now: Timestamp, *, dry: bool
     ) -> Iterator[TableVacuum]:
-        """Takes the lists of files that nothing reads."""
+        """Takes the lists of files, and the copies of logs, that nothing reads."""
         hours = LIST_HOURS if retain is None else retain
         for plan in unread_lists(self.sources, now.plus(-hours * 3600), now):
-            told = self.sources.files_at(str(plan.table))
+            what = self._told_list(str(plan.table))
             if not dry:
                 remove_list(self.sources, plan)
-            yield TableVacuum(f"the list of {told}", hours, plan)
+            yield TableVacuum(what, hours, plan)
+
+    def _told_list(self, path: str) -> str:
+        copies = self.sources.copies
+        if copies.holds(path):
+            return f"the copied log of {copies.place_of(path)}"
+        return f"the list of {self.sources.describe_source(path)}"
 
     def holds_on(self, place: _Place, now: Timestamp) -> list[Held]:
         """Who reads which versions of a table: pins, replays, refreshes that run, streams until
@@ -309,7 +316,8 @@ class Keeper:
         return found
 
     def places(self, name: Name | None = None) -> list[_Place]:
-        """The tables of the lake, or those of one name, stages included. DT-1101, DT-1109."""
+        """The tables of the lake, or those of one name, stages included; what lies on other storage
+        is no file of the engine's. DT-1101, DT-1109."""
         catalog = self.sources.catalog
         tables = [t for t in catalog.list() if name in (None, t.name)]
         found: list[_Place] = []
@@ -332,13 +340,21 @@ class Keeper:
                 hint = "Name its tables."
                 raise error("DT-1109", name=name, kind="view", expected="table", hint=hint)
             bases = {name: str(self.snapshots.log(source).path)}
+            self._require_here(name, bases[name])
         else:
             bases = {}
         for base, folder in bases.items():
-            if self._is_sound(Path(folder), name):
+            if not self.sources.copies.holds(folder) and self._is_sound(Path(folder), name):
                 id_ = self.sources.logs[folder].table_id()
                 found.append(_Place(str(base), id_, Path(folder)))
         return found
+
+    def _require_here(self, name: Name, folder: str) -> None:
+        copies = self.sources.copies
+        if copies.holds(folder):
+            kind = f"table on {storage_of(copies.place_of(folder))}"
+            hint = "VACUUM it by Spark: that takes what pins and streams read, too."
+            raise error("DT-1109", name=name, kind=kind, expected="table on a disk", hint=hint)
 
     def _is_sound(self, path: Path, name: Name | None) -> bool:
         """Whether there is a table whose log tells what it needs; of one that was asked for by name
@@ -369,6 +385,10 @@ class Keeper:
                 before.log + added[3],
                 before.copies + copies.pop(place.table_id, 0),
             )
+        for name, folder in self.publisher.known_tables().items():
+            if self.sources.copies.holds(folder):
+                copied = _total(Path(folder).rglob("*"))
+                rows[str(name)] = TableStorage(str(name), "copied log", 0, 0, 0, copied, 0)
         return Storage(tuple(rows[k] for k in sorted(rows)))
 
     def _sizes(self, path: Path) -> tuple[int, int, int]:

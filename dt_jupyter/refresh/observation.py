@@ -10,6 +10,7 @@ from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
     LakeError,
+    StorageFailed,
     TableLog,
     Unreadable,
     plan_changes,
@@ -126,6 +127,8 @@ def plan_source(
     try:
         found = plan_changes(log, old, new, columns, file_diff=classic)
         return found if now is None else readable(log, found, now)
+    except StorageFailed:  # it is there, and may be read the next time
+        raise
     except LakeError as e:
         return Unreadable(e.code, str(e))
 

@@ -122,7 +122,7 @@ def _tree(
 
 def _kind(sources: Sources, source: Source) -> str:
     """What a source is; of files, which and how many its newest list has."""
-    return sources.files_at(source.path) or source.kind.value
+    return sources.describe_source(source.path) or source.kind.value
 
 
 def _what(compiled: Compiled, ordinal: int) -> str:

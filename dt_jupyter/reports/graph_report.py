@@ -149,7 +149,7 @@ class Nodes:
     def files(self, path: str | None) -> str | None:
         """Of a source that is files, how many of which folder its newest list has."""
         try:
-            return self.refresher.sources.files_at(path)
+            return self.refresher.sources.describe_source(path)
         except LakeError:
             return None
 

@@ -1,3 +1,6 @@
+from .copied_tables import (
+    CopiedTables as CopiedTables,
+)
 from .file_tables import (
     FileTable as FileTable,
     read_creation_time as read_creation_time,

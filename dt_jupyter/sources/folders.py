@@ -45,6 +45,11 @@ class Layout:
         return self.own / "files"
 
     @property
+    def copied_logs(self) -> Path:
+        """Of tables on other storage, a Delta log for each."""
+        return self.own / "copied_logs"
+
+    @property
     def trash(self) -> Path:
         return self.own / "dropped"
 

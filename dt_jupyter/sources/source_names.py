@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import ListReader, TableLog, hadoop_path, is_delta, register
+from dt_jupyter.lake import (
+    CopiedLog,
+    ListReader,
+    TableGone,
+    TableLog,
+    hadoop_path,
+    is_delta,
+    register,
+)
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -28,6 +36,7 @@ from dt_jupyter.model import (
     is_word,
     quote,
 )
+from dt_jupyter.sources.copied_tables import CopiedTables
 from dt_jupyter.sources.file_tables import (
     FileTable,
     of_path,
@@ -61,20 +70,34 @@ UNKNOWN = Name("unknown", "sources")
 class Logs:
     """One log reader for each table folder, kept for the life of the engine."""
 
-    def __init__(self) -> None:
+    def __init__(self, copies: CopiedTables) -> None:
+        self.copies = copies
         self._logs: dict[str, TableLog] = {}
         self._lists: dict[str, ListReader] = {}
         self._lock = threading.Lock()
 
     def __getitem__(self, path: str) -> TableLog:
         with self._lock:
-            return self._logs.setdefault(path, TableLog(path))
+            known = self._logs.get(path)
+            if known is None:
+                copied = self.copies.open(path) if self.copies.holds(path) else None
+                known = self._logs[path] = copied or TableLog(path)
+            return known
+
+    def keep(self, path: str, log: TableLog) -> TableLog:
+        """The reader of a folder: this one, where there was none."""
+        with self._lock:
+            return self._logs.setdefault(path, log)
 
     def lists(self, path: str) -> ListReader:
         """Of the recorded list of files whose log lies there."""
         log = self[path]
         with self._lock:
             return self._lists.setdefault(path, ListReader(log))
+
+
+def _no_table(name: Name, path: str) -> DTError:
+    return error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")
 
 
 def name_of(parts: tuple[str, ...], schema: str) -> Name:
@@ -217,7 +240,7 @@ class Sources:
         path = next((t.path for t in self.catalog.tables() if t.name == name), None)
         if path is None or not (is_word(name.schema) and is_word(name.table) and is_delta(path)):
             return None
-        register(self.spark, name, path)
+        register(self.spark, name, self.copies.place_of(path))
         return lookup(self.spark, name)
 
     def _waiting_view(self, name: Name) -> ViewSource | None:
@@ -279,7 +302,7 @@ class Sources:
         """The files behind a source; None where it is a table with a log of its own."""
         if source.kind is not SourceKind.DELTA or source.path is None:
             return None
-        if Path(source.path).parent != self.layout.files:
+        if not self.is_file_list(source.path):
             return None
         log = self.logs[source.path]
         table = FileTable.of_log(log.properties())
@@ -287,10 +310,38 @@ class Sources:
             return None
         return FileSource(source.name, table, log, self.logs.lists(source.path), self.spark)
 
-    def files_at(self, path: str | None) -> str | None:
-        """`2 files of /data/inbox`, of a recorded list that lies at `path`; None of any other
-        table."""
-        if path is None or Path(path).parent != self.layout.files or not is_delta(path):
+    @property
+    def copies(self) -> CopiedTables:
+        return self.logs.copies
+
+    def folder_of(self, location: str) -> str | None:
+        """The folder whose log tells of the table at a location: its own, or that of a copy; None
+        where there is no such table, or the engine reaches its storage not."""
+        if storage_of(location) is None:
+            return location if is_delta(location) else None
+        found = self.copies.find(location)
+        try:
+            return self._keep_copy(found)[0] if found is not None else None
+        except TableGone:
+            return None
+
+    def _keep_copy(self, log: CopiedLog) -> tuple[str, TableLog]:
+        """The folder of a copy, and its reader. TableGone."""
+        path = self.catalog.root.canonical(str(log.path))
+        known = self.logs.keep(path, log)
+        known.version()
+        return path, known
+
+    def is_file_list(self, path: str) -> bool:
+        """Whether the log at a path stands for files."""
+        return Path(path).parent == self.layout.files
+
+    def describe_source(self, path: str | None) -> str | None:
+        """What the log at a path stands for: `2 files of /data/inbox`, `DELTA at hdfs://…/t`; None
+        of a table's own."""
+        if path is not None and self.copies.holds(path):
+            return f"{SourceKind.DELTA.value} at {self.copies.place_of(path)}"
+        if path is None or not self.is_file_list(path) or not is_delta(path):
             return None
         table = FileTable.of_log(self.logs[path].properties())
         if table is None:
@@ -308,12 +359,27 @@ class Sources:
 
     def _delta(self, name: Name, path: str) -> Source:
         if storage_of(path):
-            return Source(name, SourceKind.FOREIGN, str(name), None)
+            return self._copied(name, path)
         path = self.catalog.root.canonical(path)
         if not is_delta(path):
-            raise error("DT-1101", name=name, hint=f"There is no Delta table at {path}.")
+            raise _no_table(name, path)
         log = self.logs[path]
         return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
+
+    def _copied(self, name: Name, place: str) -> Source:
+        """A table on other storage, by the copy of its log; a source without versions where the
+        engine has no such, or another program keeps its commits."""
+        found = self.copies.find(place)
+        if found is None:
+            return Source(name, SourceKind.FOREIGN, str(name), None)
+        try:
+            path, log = self._keep_copy(found)
+        except TableGone as e:
+            raise _no_table(name, place) from e
+        metadata = log.metadata()
+        if log.protocol().kept_elsewhere:
+            return Source(name, SourceKind.FOREIGN, str(name), None)
+        return Source(name, SourceKind.DELTA, metadata.id, path, metadata.columns)
 
     def quarantined(self, name: str) -> DTError | None:
         """DT-5112 of what can be read by name, and is not known, since it is in quarantine."""

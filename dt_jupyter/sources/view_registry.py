@@ -39,7 +39,7 @@ from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.lakes_of_session import LakeNames
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
-from dt_jupyter.spark import FILE_FORMATS, local_path, lookup
+from dt_jupyter.spark import FILE_FORMATS, lookup, path_of_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,7 +134,7 @@ class Publisher:
             return
         rows = self.spark.sql(f"DESCRIBE DATABASE {quote(schema)}").collect()
         location = next(r[1] for r in rows if r[0] == "Location")
-        tables, folder = self.sources.catalog.tables(), Path(local_path(location))
+        tables, folder = self.sources.catalog.tables(), Path(path_of_uri(location))
         number = 1
         while any(t.name.schema != schema and folder in Path(t.path).parents for t in tables):
             number += 1
@@ -178,9 +178,11 @@ class Publisher:
     def _register(self, name: Name, path: str) -> None:
         if not _is_known_to_spark(name):
             raise LakeError("Spark does not allow a table of that name")
-        require_whole(self.sources.logs[path])
+        copies = self.sources.copies
+        if not copies.holds(path):
+            require_whole(self.sources.logs[path])
         try:
-            register(self.spark, name, path)
+            register(self.spark, name, copies.place_of(path))
         except NameTaken:
             told = f"In this session {name} is another table than in the lake. Drop its name"
             warnings.warn(f"{told}, or open the lake in a session of its own.", stacklevel=2)
@@ -246,7 +248,8 @@ class Publisher:
         catalog = self.sources.catalog
         views = [t.name for t in catalog.list()] + [v.name for v in catalog.views()]
         files = {f.name: str(f.place) for f in self._file_sources()}
-        return LakeNames(views, files | {t.name: t.path for t in catalog.tables()})
+        place_of = self.sources.copies.place_of
+        return LakeNames(views, files | {t.name: place_of(t.path) for t in catalog.tables()})
 
     def known_tables(self) -> dict[Name, str]:
         """The tables that the catalog remembers, by whichever names they have now, and others in

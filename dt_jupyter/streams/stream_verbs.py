@@ -253,7 +253,8 @@ class Streams:
         if wanted:
             pairs = ", ".join(f"'{k}' = '{v}'" for k, v in wanted.items())
             spark = self.changes.spark
-            spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pairs})")
+            place = self.changes.sources.copies.place_of(path)
+            spark.sql(f"ALTER TABLE {sql_table(place)} SET TBLPROPERTIES ({pairs})")
         return told
 
     # -- reading ----------------------------------------------------------------------------------

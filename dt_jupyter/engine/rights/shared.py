@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlparse
 
 from dt_jupyter.model import DTError, error
@@ -68,6 +69,17 @@ def real_paths(path: str) -> tuple[Path, ...]:
     return tuple(Path(os.path.realpath(read)) for read in sorted(readings))
 
 
+def are_nested(one: str, other: str) -> bool:
+    """Whether one of two paths on other storage may be in the other: whichever scheme and host
+    they are written with, which have several names."""
+    first, second = (PurePosixPath(_in_store(path)) for path in (one, other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
+
+
+def _in_store(path: str) -> str:
+    return posixpath.normpath(f"/{unquote(urlparse(path).path).lstrip('/')}")
+
+
 def refused_code(classes: frozenset[str]) -> DTError | None:
     """DT-5211 for a plan in which one of these classes is."""
     for name, what in _CODE.items():
@@ -90,4 +102,12 @@ def refused_place(path: str, shared: Shared) -> DTError | None:
     return error("DT-5211", what=f"The path {path}", problem="it is outside of the allowed folders")
 
 
-__all__ = ["OPEN_CONFS", "Shared", "real_paths", "refused_code", "refused_conf", "refused_place"]
+__all__ = [
+    "OPEN_CONFS",
+    "Shared",
+    "are_nested",
+    "real_paths",
+    "refused_code",
+    "refused_conf",
+    "refused_place",
+]

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.shared import (
     Shared,
+    are_nested,
     real_paths,
     refused_code,
     refused_conf,
     refused_place,
 )
 from dt_jupyter.model import ADMIN, Name, Named, Right, RightsBook, Securable, error, require
+from dt_jupyter.sources import CopiedTables, Layout
 from dt_jupyter.spark import (
     FILE_SCHEMAS,
     Analysed,
@@ -37,6 +39,7 @@ from dt_jupyter.spark import (
     provider_of,
     rows_frame,
     run_analysed,
+    storage_of,
     type_text,
 )
 
@@ -181,6 +184,8 @@ class SparkRights:
 
     def _of_the_lake(self, path: str) -> bool:
         """Whether a path leads into the lake, or to a table that the lake knows elsewhere."""
+        if storage_of(path):
+            return any(are_nested(path, place) for place in self._places_elsewhere())
         reals = real_paths(path if "/" in path else str(Path.cwd() / path))
         known = [Path(t.path) for t in self.access.catalog.tables()] if reals else []
         return any(
@@ -188,6 +193,12 @@ class SparkRights:
             for f in (self.lake.resolve(), *(k.resolve() for k in known))
             for real in reals
         )
+
+    def _places_elsewhere(self) -> list[str]:
+        """Where the tables lie that the lake knows on other storage."""
+        copies = CopiedTables(Layout(self.lake).copied_logs, None)
+        paths = [t.path for t in self.access.catalog.tables()]
+        return [copies.place_of(p) for p in paths if copies.holds(p)]
 
     def _require_read(self, book: RightsBook, role: str, read: PlanRead) -> None:
         """SELECT on what is named; what a view reads is read with the rights of its owner."""

@@ -13,6 +13,7 @@ from dt_jupyter.lake.txn import publish
 from dt_jupyter.lake.txn.shadow_log import stage_log
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import Intent, Stream
+from dt_jupyter.sources.copied_tables import CopiedTables
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.sources.source_names import Logs
 from dt_jupyter.streams.rollforward import RollForward, TransactionWarning
@@ -65,7 +66,7 @@ class Lab:
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     catalog = catalog_lab.Lab(tmp_path).catalog
-    forward = RollForward(catalog, Logs(), Layout(tmp_path))
+    forward = RollForward(catalog, Logs(CopiedTables(tmp_path, None)), Layout(tmp_path))
     stream = Stream("id-s", name("s"), name("people"), "TABLE", {"t1": 3}, at(0), at(0))
     catalog.create_stream(stream)
     intent = Intent("i", "BEGIN", "", None, at(1), at(1))
@@ -106,7 +107,11 @@ def test_a_copy_of_the_lake_ends_its_own_transaction(lab: Lab, tmp_path: Path) -
     there = tmp_path.with_name(f"{tmp_path.name} copy")
     shutil.copytree(lab.folder, there)
     elsewhere = catalog_lab.Lab(there).catalog
-    copy = replace(lab, forward=RollForward(elsewhere, Logs(), Layout(there)), folder=there)
+    copy = replace(
+        lab,
+        forward=RollForward(elsewhere, Logs(CopiedTables(tmp_path, None)), Layout(there)),
+        folder=there,
+    )
     (left,) = copy.forward.catalog.orphans()
     copy.forward.settle(left)
     assert copy.versions() == (1, 1)

@@ -25,7 +25,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.reports import SinkReports, export_script, sink_definition
-from dt_jupyter.sources import Layout, Logs
+from dt_jupyter.sources import CopiedTables, Layout, Logs
 from dt_jupyter.sql.grammar.parse import parse_statement
 from dt_jupyter.sql.grammar.statement_values import CreateSink
 from tests.unit.catalog_lab import Lab, at, name
@@ -49,7 +49,9 @@ class Shop:
         self.delivered: int | None = 0
         self.lab.catalog.record_table(name("t"), "table-1", str(folder / "t"))
         self.lab.catalog.create_sink(SINK)
-        sources: Any = SimpleNamespace(catalog=self.lab.catalog, layout=Layout(folder), logs=Logs())
+        sources: Any = SimpleNamespace(
+            catalog=self.lab.catalog, layout=Layout(folder), logs=Logs(CopiedTables(folder, None))
+        )
         deliveries: Any = SimpleNamespace(
             delivered_of=lambda sink: self._delivered(),
             source_of=self._unknown,
