@@ -39,6 +39,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.rel import End, walk
 from dt_jupyter.sql.binding.binder import Table, bind
+from tests.cases import nightly
 from tests.unit.ivm_lab import Search
 from tests.unit.small_worlds import SOURCES, Duck, random_world
 
@@ -87,7 +88,7 @@ def sources(made: tuple[Stage, ...]) -> list[str]:
     return sorted({s.source for stage in made for s in scans(stage.input)})
 
 
-WIDTHS = (5, 7, 9, 20, 40)
+WIDTHS = (5, 9, 40, nightly(7), nightly(20))
 SHAPES = (star, one_key, chain, self_join)
 
 

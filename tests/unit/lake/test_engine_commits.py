@@ -192,7 +192,7 @@ def random_life(path: Path, seed: int, *, commits: int = 14, **extra: Any) -> li
     return wrong
 
 
-@pytest.mark.parametrize("seed", some(12, range(60)))
+@pytest.mark.parametrize("seed", some(6, range(60)))
 @pytest.mark.parametrize("small_rows", [0, 10_000])
 def test_random_merges(
     tmp_path: Path, seed: int, small_rows: int, monkeypatch: pytest.MonkeyPatch
@@ -268,13 +268,13 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
 def test_a_mutant_is_caught(tmp_path: Path, mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_engine, "_SMALL_ROWS", 2)
     monkeypatch.setattr(*MUTANTS[mutant])
-    wrong: list[str] = []
-    for seed in range(12):
-        with suppress(AssertionError, IndexError, NotSupported):
-            wrong += random_life(tmp_path / f"t{seed}", seed)
-            continue
-        wrong.append("a count")
-    assert wrong
+    assert any(_is_caught(tmp_path / f"t{seed}", seed) for seed in range(12))
+
+
+def _is_caught(folder: Path, seed: int) -> bool:
+    with suppress(AssertionError, IndexError, NotSupported):
+        return bool(random_life(folder, seed))
+    return True
 
 
 # -- what is written -------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ MACROS = (
     "CREATE MACRO my_series(n) AS generate_series(1, n::bigint)",
     "CREATE MACRO raise_error(a) AS error(a)",
 )
-WORLDS = 8
+WORLDS = 5
 
 
 @pytest.fixture(scope="module")
