@@ -5,6 +5,7 @@
     python3 dev.py test unit spark  only these folders of tests/
     python3 dev.py test connect     a small suite on a server of Spark Connect
     python3 dev.py test cluster     the same on a cluster of Spark, with the catalog in PostgreSQL
+                                    and the tables on HDFS
     python3 dev.py test nightly     what takes too long for every change: many seeds and cases
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
@@ -49,7 +50,11 @@ ANYWHERE = Path("tests") / "spark" / "anywhere"
 """Tests of each part of the engine, which run on other kinds of Spark too."""
 KINDS = {
     "connect": {"DT_TEST_SPARK": "connect"},
-    "cluster": {"DT_TEST_SPARK": "cluster", "DT_TEST_CATALOG": "postgresql"},
+    "cluster": {
+        "DT_TEST_SPARK": "cluster",
+        "DT_TEST_CATALOG": "postgresql",
+        "DT_TEST_TABLES": "hdfs",
+    },
 }
 """Which those are, by what the tests are told of them."""
 NAMED = (NIGHTLY, "compat")

@@ -16,7 +16,6 @@ import pytest
 if TYPE_CHECKING:
     from tests.sinks.kafka_server import KafkaServer
     from tests.sinks.servers import PostgresServer
-    from tests.spark.hdfs_server import HdfsServer
 
 os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dt-state-")
 """What the tests open is not what a user opened: kernels that they start inherit it."""
@@ -42,16 +41,6 @@ def postgres() -> Iterator[PostgresServer]:
     from tests.sinks.servers import PostgresServer
 
     server = PostgresServer()
-    yield server
-    server.end()
-
-
-@pytest.fixture(scope="session")
-def hdfs() -> Iterator[HdfsServer]:
-    """One for all tests of a process, each of which has a folder of its own in it."""
-    from tests.spark.hdfs_server import HdfsServer
-
-    server = HdfsServer()
     yield server
     server.end()
 

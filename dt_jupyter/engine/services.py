@@ -121,7 +121,7 @@ def build(
     database = find_database(layout.catalog, catalog_url)
     catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
     storage = None if is_connect(spark) else HadoopStorage(spark)
-    logs = Logs(CopiedTables(layout.copied_logs, storage))
+    logs = Logs(CopiedTables(layout.copied_logs, storage, tuning.fetched_bytes))
     sources = Sources(spark, catalog, layout, logs)
     functions = Functions(catalog, spark)
     sessions = RefreshSessions(spark, prepare=functions.install)

@@ -43,6 +43,12 @@ class Tuning:
     driver_bytes: int = _limit(
         64 * _MEGABYTE, "bytes", "A statement that reads more is planned for many cores."
     )
+    fetched_bytes: int = _limit(
+        64 * _MEGABYTE,
+        "bytes",
+        "Files of a change, or of a table, on other storage that are no more are fetched to this "
+        "disk, and read without Spark; eight times as much is kept of each table.",
+    )
     interpreted_rows: int = _limit(
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
     )

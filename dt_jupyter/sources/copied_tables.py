@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dt_jupyter.lake import CopiedLog, RemoteStorage, read_copied_place
+from dt_jupyter.model import Tuning
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class CopiedTables:
 
     folder: Path
     storage: RemoteStorage | None
+    most_fetched: int = Tuning.fetched_bytes
 
     def holds(self, path: str | Path) -> bool:
         """Whether a folder is the copy of a log."""
@@ -26,7 +28,7 @@ class CopiedTables:
 
     def open(self, path: str) -> CopiedLog | None:
         """The log of a copy that there is, or was; None where no storage is reached."""
-        return CopiedLog(Path(path), self.storage) if self.storage is not None else None
+        return self._log(Path(path)) if self.storage is not None else None
 
     def find(self, place: str) -> CopiedLog | None:
         """The log of the table at a place, copied if it was not yet; None where no storage is
@@ -35,7 +37,11 @@ class CopiedTables:
             return None
         place = self.storage.qualify(place)
         digest = hashlib.sha256(place.encode()).hexdigest()[:20]
-        return CopiedLog(self.folder / digest, self.storage, place)
+        return self._log(self.folder / digest, place)
+
+    def _log(self, folder: Path, place: str | None = None) -> CopiedLog:
+        assert self.storage is not None
+        return CopiedLog(folder, self.storage, place, most_fetched=self.most_fetched)
 
 
 __all__ = ["CopiedTables"]

@@ -325,12 +325,11 @@ class Sources:
         except TableGone:
             return None
 
-    def _keep_copy(self, log: CopiedLog) -> tuple[str, TableLog]:
-        """The folder of a copy, and its reader. TableGone."""
+    def _keep_copy(self, log: CopiedLog) -> tuple[str, TableLog, int]:
+        """The folder of a copy, its reader, and the newest version. TableGone."""
         path = self.catalog.root.canonical(str(log.path))
         known = self.logs.keep(path, log)
-        known.version()
-        return path, known
+        return path, known, known.version()
 
     def is_file_list(self, path: str) -> bool:
         """Whether the log at a path stands for files."""
@@ -373,11 +372,11 @@ class Sources:
         if found is None:
             return Source(name, SourceKind.FOREIGN, str(name), None)
         try:
-            path, log = self._keep_copy(found)
+            path, log, version = self._keep_copy(found)
         except TableGone as e:
             raise _no_table(name, place) from e
-        metadata = log.metadata()
-        if log.protocol().kept_elsewhere:
+        metadata = log.metadata(version)
+        if log.protocol(version).kept_elsewhere:
             return Source(name, SourceKind.FOREIGN, str(name), None)
         return Source(name, SourceKind.DELTA, metadata.id, path, metadata.columns)
 

@@ -3,9 +3,10 @@
 from tests.spark.conftest import (
     lab,
     lake_dir,
+    other_storage,
     quick_lab,
     quick_spark,
     spark,
 )
 
-__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "spark"]
+__all__ = ["lab", "lake_dir", "other_storage", "quick_lab", "quick_spark", "spark"]

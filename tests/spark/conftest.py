@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.spark.connect_server import ConnectServer
+    from tests.spark.hdfs_server import HdfsServer
+    from tests.spark.s3_server import S3Server
 
 FAST = {
     "spark.sql.shuffle.partitions": "2",
@@ -44,10 +46,25 @@ _OF_A_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interrup
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def other_storage() -> Iterator[HdfsServer | S3Server | None]:
+    """Where this run has its tables, one for all tests of a process; None: in the lake."""
+    from tests.spark.hdfs_server import HdfsServer
+    from tests.spark.s3_server import S3Server
+
+    server = {"hdfs": HdfsServer, "s3": S3Server}[TABLES]() if TABLES != "lake" else None
+    yield server
+    if server is not None:
+        server.end()
+
+
+@pytest.fixture(scope="session")
+def spark(
+    tmp_path_factory: pytest.TempPathFactory, other_storage: HdfsServer | S3Server | None
+) -> Iterator[SparkSession]:
     """The session of this process: local[2], 3 GB, Delta-enabled, unless another kind is asked
     for."""
-    with session_of_kind(tmp_path_factory.mktemp("warehouse"), FAST, _stop) as session:
+    confs = FAST if other_storage is None else {**FAST, **other_storage.confs}
+    with session_of_kind(tmp_path_factory.mktemp("warehouse"), confs, _stop) as session:
         _STARTED.append(session)
         yield session
         _STARTED.clear()
@@ -108,15 +125,15 @@ def lab(
     spark: SparkSession,
     lake_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
+    other_storage: HdfsServer | S3Server | None,
 ) -> Iterator[Lab]:
     """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
     is marked `compiled`, on sessions that generate code as users' do. Texts are read once."""
     without_second_opinion(monkeypatch)
     if CATALOG == "postgresql":
         monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
-    if TABLES == "hdfs":
-        url = f"{request.getfixturevalue('hdfs').url}/{uuid.uuid4().hex}"
-        monkeypatch.setattr(Lab, "tables_at", url)
+    if other_storage is not None:
+        monkeypatch.setattr(Lab, "tables_at", f"{other_storage.url}/{uuid.uuid4().hex}")
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake_dir)

@@ -30,7 +30,7 @@ BOTH = os.environ.get("DT_TEST_ORACLES") == "both"
 CATALOG = os.environ.get("DT_TEST_CATALOG", "sqlite")
 """Where a `lab` has its catalog: `sqlite` or `postgresql`."""
 TABLES = os.environ.get("DT_TEST_TABLES", "lake")
-"""Where a `lab` has the tables that it makes: in the `lake`, or on `hdfs`."""
+"""Where a `lab` has the tables that it makes: in the `lake`, on `hdfs`, or on `s3`."""
 _DEFAULT = "spark.sql.sources.default"
 NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
 """On a busy machine a refresh of a few rows may take longer than computing all of them: what it

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyspark
 
@@ -35,8 +37,10 @@ def _jars() -> Jars:
 
 
 class HdfsServer:
-    """Empty at first; files are at `url`. Its `names` can be stopped and started, as a NameNode
-    that restarts."""
+    """Empty at first; files are at `url`. What `serves` can be stopped and started, as a NameNode
+    that restarts. A session needs no `confs` for it."""
+
+    confs: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self) -> None:
         jars = _jars().find()
@@ -62,12 +66,12 @@ class HdfsServer:
             (folder / name).write_text(site)
         spark = Path(pyspark.__file__).parent / "jars"
         java = [str(find_java(os.environ).program), *_MEMORY, "-cp", f"{folder}:{jars}/*:{spark}/*"]
-        self.names = Server([*java, _NAMENODE], port, folder / "names.log", None)
+        self.serves = Server([*java, _NAMENODE], port, folder / "names.log", None)
         self.data = Server([*java, _DATANODE], data, folder / "data.log", None)
         try:
             format_ = [*java, _NAMENODE, "-format", "-nonInteractive"]
             subprocess.run(format_, check=True, capture_output=True, timeout=SECONDS)
-            self.names.start()
+            self.serves.start()
             self.data.start()
             self._await_data()
         except BaseException:
@@ -86,5 +90,5 @@ class HdfsServer:
 
     def end(self) -> None:
         self.data.end()
-        self.names.end()
+        self.serves.end()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -42,9 +42,8 @@ _LOG = "_delta_log"
 _PLACE = "place.json"
 _READERS = 8
 MOST_FETCHED = 64 << 20
-"""Files of a change, or of a table, that are of no more bytes are fetched to be read here."""
-_MOST_KEPT = 512 << 20
-"""Bytes of a table's files that were fetched; those that were read last stay."""
+_KEPT_TIMES = 8
+"""So many times the bytes that are fetched at most are kept: of the files that were read last."""
 _CHECKPOINT_EVERY = 50
 """Commits of the copy since its last checkpoint: Spark reads so many at most."""
 _DRAFT_SECONDS = 3600.0
@@ -53,12 +52,20 @@ _NAMES_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
 
 class CopiedLog(TableLog):
     """The copy in `folder`, which is brought up to date whenever the newest version is asked for;
-    `place` is where the table lies. Raises StorageFailed beside what any log raises."""
+    `place` is where the table lies. Files of `most_fetched` bytes are fetched to be read here.
+    Raises StorageFailed beside what any log raises."""
 
-    def __init__(self, folder: Path, storage: RemoteStorage, place: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        storage: RemoteStorage,
+        place: str | None = None,
+        *,
+        most_fetched: int = MOST_FETCHED,
+    ) -> None:
         super().__init__(folder)
         self.place = read_copied_place(folder) if place is None else place
-        self._storage = storage
+        self._storage, self._most_fetched = storage, most_fetched
         self._remote = f"{self.place}/{_LOG}"
 
     def version(self) -> int:
@@ -70,9 +77,10 @@ class CopiedLog(TableLog):
         return self._storage.stat(named) is not None if is_uri(named) else super().has_file(named)
 
     def bring(self, files: Iterable[Mapping[str, Any]]) -> None:
-        """Fetches what is not here yet: a data file never changes."""
+        """Fetches what is not here yet: a data file never changes. One that is gone is missed by
+        who reads it."""
         actions = list(files)
-        if sum(int(a.get("size") or 0) for a in actions) > MOST_FETCHED:
+        if sum(int(a.get("size") or 0) for a in actions) > self._most_fetched:
             return
         names = dict.fromkeys(name for a in actions for name in paths_of(a) if is_uri(name))
         missing = [n for n in names if storage_of(n) and not self._is_here(n)]
@@ -82,7 +90,8 @@ class CopiedLog(TableLog):
         folder.mkdir(exist_ok=True)
         with ThreadPoolExecutor(_READERS) as readers:
             list(readers.map(self._fetch, missing))
-        _sweep(folder, {fetched_file(self.path, n) for n in names})
+        wanted = {fetched_file(self.path, n) for n in names}
+        _sweep(folder, wanted, _KEPT_TIMES * self._most_fetched)
 
     def _is_here(self, named: str) -> bool:
         """And read of late."""
@@ -99,6 +108,8 @@ class CopiedLog(TableLog):
         try:
             self._storage.fetch(named, draft)
             os.replace(draft, target)
+        except FileNotFoundError:
+            return
         finally:
             _drop_draft(draft)
 
@@ -126,13 +137,13 @@ class CopiedLog(TableLog):
 
     def _continues(self, version: int) -> bool:
         """Whether the table's log still has the commit that was copied: another table may have
-        taken its place, or a RESTORE of its folder."""
+        taken its place, or its folder been restored."""
         found = self._stat_remote(version)
         try:
-            here = os.stat(self.path / _LOG / commit_name(version)).st_mtime_ns // 1_000_000
+            here = os.stat(self.path / _LOG / commit_name(version)).st_mtime_ns
         except FileNotFoundError:
             return False
-        return found is not None and found.millis == here
+        return found is not None and here == _time_of_copy(found)
 
     def _stat_remote(self, version: int) -> RemoteFile | None:
         return self._storage.stat(f"{self._remote}/{commit_name(version)}")
@@ -229,18 +240,24 @@ def read_copied_place(folder: Path) -> str:
 def _put_copy(
     storage: RemoteStorage, remote: str, folder: Path, base: str, commit: RemoteFile
 ) -> None:
-    """A commit in the copy, whole or not at all, with the time of the original."""
+    """A commit in the copy, whole or not at all."""
     draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
     try:
         storage.fetch(f"{remote}/{commit.name}", draft)
         draft.write_bytes(b"".join(placed_lines(draft.read_bytes(), base)))
         sync([draft])
-        os.utime(draft, ns=(commit.millis * 1_000_000, commit.millis * 1_000_000))
+        os.utime(draft, ns=(_time_of_copy(commit), _time_of_copy(commit)))
         os.link(draft, folder / commit.name)
     except FileExistsError:
         pass  # another process has copied it meanwhile
     finally:
         _drop_draft(draft)
+
+
+def _time_of_copy(commit: RemoteFile) -> int:
+    """The time of the original in nanoseconds. Logs are read to the millisecond, and object stores
+    tell whole seconds: what is less tells it by its size from another one in its place."""
+    return commit.millis * 1_000_000 + commit.size % 1_000_000
 
 
 def _drop_draft(draft: Path) -> None:
@@ -257,13 +274,13 @@ def _drop_old_drafts(folder: Path) -> None:
                 draft.unlink()
 
 
-def _sweep(folder: Path, wanted: Set[str]) -> None:
+def _sweep(folder: Path, wanted: Set[str], most: int) -> None:
     """Removes the files that were read longest ago, where there are too many bytes of them."""
     with os.scandir(folder) as entries:
         found = [(e.stat().st_atime_ns, e.stat().st_size, e.path) for e in entries]
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
-        if total <= _MOST_KEPT:
+        if total <= most:
             return
         if path not in wanted:
             Path(path).unlink(missing_ok=True)

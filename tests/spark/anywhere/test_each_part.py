@@ -1,5 +1,6 @@
-"""Each part of the engine, on whatever Spark and catalog a run is for: `DT_TEST_SPARK` is local,
-connect or cluster, `DT_TEST_CATALOG` is sqlite or postgresql."""
+"""Each part of the engine, on whatever Spark, catalog and storage a run is for: `DT_TEST_SPARK` is
+local, connect or cluster, `DT_TEST_CATALOG` is sqlite or postgresql, `DT_TEST_TABLES` is lake, hdfs
+or s3."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ import pytest
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.model import DTError
 from tests.faults.test_refresh_faults import QUERY
-from tests.spark.engine_lab import CATALOG, Lab, refused
+from tests.spark.engine_lab import CATALOG, TABLES, Lab, refused
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.refresh.test_operators import QUERIES
 from tests.spark.refresh.test_oracle_random import Tables
 
 if TYPE_CHECKING:
+    from tests.spark.hdfs_server import HdfsServer
     from tests.spark.standalone import StandaloneCluster
 
 pytestmark = [pytest.mark.nightly] if KIND == "local" else []
@@ -214,6 +216,25 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
     shop.insert("item", "6, 'c'")
     assert shop.refresh("slow") == "INCREMENTAL"
     shop.verified("slow")
+
+
+def test_storage_that_is_away_for_a_while(shop: Lab, other_storage: HdfsServer | None) -> None:
+    if other_storage is None or TABLES != "hdfs":
+        pytest.skip("a disk is not away, and the server of S3 forgets what it had")
+    other_storage.serves.stop()
+    try:
+        record = shop.record("d")
+        assert (record.action, record.error_code) == (None, "DT-2105")
+    finally:
+        other_storage.serves.start()
+    end = time.monotonic() + 120
+    while shop.record("d").error is not None and time.monotonic() < end:
+        time.sleep(1)  # a NameNode has to hear of the blocks
+    assert shop.rows("d") == AFTER
+    shop.insert("item", "6, 'c'")
+    assert shop.refresh("d") == "INCREMENTAL"
+    shop.verified("d")
+    shop.serializable()
 
 
 SLOW = "sha2(repeat(k, 100 + id % 300), 512)"

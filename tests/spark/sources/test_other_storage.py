@@ -18,7 +18,6 @@ from py4j.protocol import Py4JJavaError
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake import CopiedLog, HadoopStorage, TableLog
-from dt_jupyter.lake.storage import copied_log
 from dt_jupyter.model import Name
 from dt_jupyter.sources import CopiedTables
 from tests.cases import some
@@ -117,13 +116,11 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", some(3, SHAPES))
 @pytest.mark.parametrize("read", ["here", "by Spark"])
-def test_random_lives(
-    far: Elsewhere, shape: str, read: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_random_lives(far: Elsewhere, shape: str, read: str) -> None:
     """The oracle reads the table by Spark, at its own place."""
-    if read == "by Spark":
-        monkeypatch.setattr(copied_log, "MOST_FETCHED", 0)
     lab, rng = far.lab, random.Random(f"{shape} {read}")
+    if read == "by Spark":
+        lab.tune(fetched_bytes=1)
     lab.sql("DROP TABLE far")
     shutil.rmtree(far.folder / "far")
     far.table("far", "id BIGINT, k STRING", **SHAPES[shape])

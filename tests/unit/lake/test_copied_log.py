@@ -27,7 +27,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.delta_log.active_files import file_at
 from dt_jupyter.lake.storage import copied_log
-from tests.unit.delta_logs import Written, add, info, remove
+from tests.unit.delta_logs import Written, add, info, metadata, remove
 from tests.unit.other_storage import PLACE, FolderStorage
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -161,6 +161,32 @@ def test_a_table_in_anothers_place(storage: FolderStorage, tmp_path: Path) -> No
     assert copy.version() == 0
     assert copy.table_id() not in (before, "")
     assert_same(copy, table)
+
+
+def test_another_table_of_the_same_second(storage: FolderStorage, tmp_path: Path) -> None:
+    """An object store tells no less."""
+    first = Written(storage.folder / "t", millis=5_000)
+    first.commit(add("a.parquet"), info(), millis=5_000)
+    copy = copy_of(storage, tmp_path)
+    assert copy.version() == 1
+    shutil.rmtree(storage.folder / "t")
+    other = Written(storage.folder / "t", metadata(id_="other"), millis=5_000)
+    other.commit(add("bb.parquet"), info(), millis=5_000)
+    assert copy.table_id() == "other"
+    assert files(copy, 1) == {"bb.parquet"}
+
+
+def test_a_file_that_is_gone_is_missed_by_who_reads_it(
+    storage: FolderStorage, tmp_path: Path
+) -> None:
+    table = storage.folder / "t"
+    write(table, 1)
+    copy = copy_of(storage, tmp_path)
+    copy.version()
+    for file in table.glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(NotSupported, match="not on a local disk"):
+        feed_table(copy, 0, 0, ["n"])
 
 
 def test_a_table_that_is_gone(storage: FolderStorage, tmp_path: Path) -> None:
@@ -335,13 +361,10 @@ def test_what_is_few_is_fetched_once(storage: FolderStorage, tmp_path: Path) -> 
     assert not storage.calls["fetch"]
 
 
-def test_what_is_many_is_left_to_spark(
-    storage: FolderStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(copied_log, "MOST_FETCHED", 100)
+def test_what_is_many_is_left_to_spark(storage: FolderStorage, tmp_path: Path) -> None:
     table = storage.folder / "t"
     write(table, 1, 2)
-    copy = copy_of(storage, tmp_path)
+    copy = CopiedLog(tmp_path / "copy", storage, f"{PLACE}/t", most_fetched=100)
     with pytest.raises(NotSupported, match="not on a local disk"):
         feed_table(copy, 0, copy.version(), ["n"])
     assert not (copy.path / "fetched").exists()
@@ -357,7 +380,8 @@ def test_what_was_read_longest_ago_goes_first(
     copy.version()
     added = [LiveFiles(copy.path).at(v) for v in range(6)]
     one = sum(int(a["size"]) for a in added[0])
-    monkeypatch.setattr(copied_log, "_MOST_KEPT", 3 * one + 10)
+    monkeypatch.setattr(copied_log, "_KEPT_TIMES", 1)
+    copy = CopiedLog(copy.path, storage, copy.place, most_fetched=3 * one + 10)
     new = [next(a for a in added[v] if v == 0 or a not in added[v - 1]) for v in range(6)]
     for action in (new[0], new[1], new[0], new[2], new[3]):
         copy.bring([action])
