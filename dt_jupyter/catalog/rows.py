@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
     Boolean,
@@ -53,15 +53,31 @@ _KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
 )
 
 
-def _typed(connection: Connection, table: Table, query: Select[Any]) -> list[RowMapping]:
-    """The rows of a query over `table`; TypeError for a value of another type than its column's:
-    SQLite takes any."""
+def _make_rows(
+    connection: Connection,
+    table: Table,
+    query: Select[Any],
+    make: _Make[T],
+    memory: RowMemory[T] | None = None,
+) -> list[T]:
+    """What `make` makes of the rows of a query over `table`; TypeError for a value of another type
+    than its column's: SQLite takes any."""
     result = connection.execute(query)
     checks = _checks(table, tuple(result.keys()))
-    rows = result.all()
-    for row in rows:
-        _require_kinds(row, checks)
-    return [row._mapping for row in rows]
+    if memory is None:
+        return [_make_row(row, checks, make) for row in result.all()]
+    known, now = memory.rows, dict[Any, tuple[Row[Any], T]]()
+    for row in result.all():
+        before = known.get(row[0])
+        same = before is not None and before[0] == row
+        now[row[0]] = before if same and before else (row, _make_row(row, checks, make))
+    memory.rows = now
+    return [made for _, made in now.values()]
+
+
+def _make_row(row: Row[Any], checks: Sequence[_Check], make: _Make[T]) -> T:
+    _require_kinds(row, checks)
+    return make(row._mapping)
 
 
 def _require_kinds(row: Row[Any], checks: Sequence[_Check]) -> None:
@@ -94,14 +110,26 @@ class BrokenRow:
     problem: Exception
 
 
+class RowMemory(Generic[T]):
+    """What the rows of one query were made when it was asked last, by their first column, which
+    tells them apart: a row that is the same is the same object. Threads may share it."""
+
+    def __init__(self) -> None:
+        self.rows: Mapping[Any, tuple[Row[Any], T]] = {}
+
+
 def read_each(
-    connection: Connection, table: Table, query: Select[Any], make: _Make[T]
+    connection: Connection,
+    table: Table,
+    query: Select[Any],
+    make: _Make[T],
+    memory: RowMemory[T] | None = None,
 ) -> tuple[list[T], list[BrokenRow]]:
     """What `make` makes of each row of a query over `table`, in its order, and the rows of which
     it makes nothing."""
 
     try:
-        return [make(row) for row in _typed(connection, table, query)], []
+        return _make_rows(connection, table, query, make, memory), []
     except UNREADABLE as e:
         require_unreadable(e)
         return _one_by_one(connection, table, query, make)
@@ -116,8 +144,7 @@ def _one_by_one(
     keys: Sequence[Sequence[bytes | None]] = connection.execute(only).all()
     for key in keys:
         try:
-            (one,) = _typed(connection, table, query.where(_is(table, key)))
-            made.append(make(one))
+            made += _make_rows(connection, table, query.where(_is(table, key)), make)
         except UNREADABLE as e:
             require_unreadable(e)
             broken.append(BrokenRow(tuple(key), e))
@@ -153,6 +180,7 @@ def overwrite_row(connection: Connection, table: Table, row: BrokenRow, **values
 __all__ = [
     "UNREADABLE",
     "BrokenRow",
+    "RowMemory",
     "delete_row",
     "overwrite_row",
     "read_each",

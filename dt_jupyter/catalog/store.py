@@ -26,7 +26,14 @@ from dt_jupyter.catalog.rebuild import Rebuilt, rebuild
 from dt_jupyter.catalog.registry_log import RegistryLog
 from dt_jupyter.catalog.registry_rows import changes, last_stamp, picture, prune_changes
 from dt_jupyter.catalog.roots import LakeRoot
-from dt_jupyter.catalog.rows import UNREADABLE, BrokenRow, read_each, require_unreadable, texts
+from dt_jupyter.catalog.rows import (
+    UNREADABLE,
+    BrokenRow,
+    RowMemory,
+    read_each,
+    require_unreadable,
+    texts,
+)
 from dt_jupyter.catalog.sqlite import SqliteFile
 from dt_jupyter.model import Clock, LakeEvent, Name, Timestamp, error
 
@@ -261,12 +268,18 @@ class Store:
         """What makes an object of a row, its paths as they are from here."""
         return lambda row: shelf.make(row, self.root)
 
-    def _listed(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> list[T]:
+    def _listed(
+        self,
+        connection: Connection,
+        query: Select[Any],
+        shelf: Shelf[T],
+        memory: RowMemory[T] | None = None,
+    ) -> list[T]:
         """The objects that can be read, in the order of the query; the others are in quarantine.
 
         The query is of all the rows of its kind.
         """
-        return self._listed_as(connection, query, shelf, self._made(shelf))
+        return self._listed_as(connection, query, shelf, self._made(shelf), memory)
 
     def _listed_as(
         self,
@@ -274,9 +287,10 @@ class Store:
         query: Select[Any],
         shelf: Shelf[Any],
         make: Callable[[RowMapping], T],
+        memory: RowMemory[T] | None = None,
     ) -> list[T]:
         """As `_listed`, with what `make` makes of each row."""
-        made, broken = read_each(connection, shelf.table, query, make)
+        made, broken = read_each(connection, shelf.table, query, make, memory)
         self.quarantine.rows(shelf.kind, [shelf.told(connection, row) for row in broken])
         return made
 

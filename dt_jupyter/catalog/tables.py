@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, tuple_
@@ -12,7 +13,7 @@ from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
 from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import root_of
-from dt_jupyter.catalog.rows import overwrite_row, read_each
+from dt_jupyter.catalog.rows import RowMemory, overwrite_row, read_each
 from dt_jupyter.catalog.store import Shelf, name_text
 from dt_jupyter.catalog.values import TOO_MANY_FAILURES
 from dt_jupyter.model import (
@@ -127,6 +128,11 @@ def _set_dropped(connection: Connection, dt_id: str, now: Timestamp) -> None:
 class DynamicTables(graph.GraphHistory):
     """Each method is one transaction: done wholly, or not at all."""
 
+    @cached_property
+    def _live_tables(self) -> RowMemory[DynamicTable]:
+        """A scheduler lists them every second, of which few have changed."""
+        return RowMemory()
+
     def create(self, dt: DynamicTable) -> DynamicTable:
         """Register it; DT-1105 if a live dynamic table has the name."""
         with self._write() as connection:
@@ -185,7 +191,7 @@ class DynamicTables(graph.GraphHistory):
             query = query.where(_table.c.dropped.is_(None))
         with self._read() as connection:
             if like is None and not include_dropped:
-                return tuple(self._listed(connection, query, TABLE_SHELF))
+                return tuple(self._listed(connection, query, TABLE_SHELF, self._live_tables))
             return tuple(read_each(connection, _table, query, self._made(TABLE_SHELF))[0])
 
     def update(self, dt_id: str, **changes: Any) -> DynamicTable:

@@ -181,3 +181,19 @@ def test_graph_history_tells_what_was_in_force_when(lab: Lab) -> None:
     assert rows[0].valid_to.since(at(0)) == 20
     assert rows[0].inputs == (("DELTA", name("t")), ("DYNAMIC_TABLE", name("up")))
     assert len(lab.catalog.graph_history(limit=1)) == 1
+
+
+def test_what_is_listed_again_is_made_again_where_its_row_changed(lab: Lab) -> None:
+    lab.make("a", "b", "c")
+    first = {str(t.name): t for t in lab.catalog.list()}
+    lab.catalog.update(first["b"].id, comment="new")
+    lab.catalog.drop(name("c"))
+    lab.make("d")
+    again = {str(t.name): t for t in lab.catalog.list()}
+    assert sorted(again) == ["a", "b", "d"]
+    assert again["a"] is first["a"]
+    assert again["b"].comment == "new"
+    assert again["b"] == lab.catalog.get(name("b"))
+    other = lab.open()
+    other.update(first["a"].id, comment="by another process")
+    assert [t.comment for t in lab.catalog.list()] == ["by another process", "new", None]
