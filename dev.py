@@ -71,6 +71,8 @@ TOGETHER = ("spark", "faults")
 """Folders of tests that are one run."""
 SHARED = ("unit", "sinks", *TOGETHER, NIGHTLY)
 """Folders of tests whose files two processes share, with one Spark in each process, or none."""
+BOTH_ORACLES = {"DT_TEST_ORACLES": "both"}
+"""Nightly what tests verify is compared by `verify` and by its rival."""
 HAVE_NIGHTLY = ("unit", "sinks", "notebook", *TOGETHER)
 """Folders of tests some of which are marked `nightly`: they run with the folder of that name."""
 DURATIONS = Path("tests") / "durations.json"
@@ -308,7 +310,8 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     more = HAVE_NIGHTLY if NIGHTLY in folders else ()
     words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in (*folders, *more)), *options]
     command: Command = [*BEHIND, *words] if shared else words
-    return Check(f"pytest tests/{name}", command, report=counts, behind=shared)
+    told = BOTH_ORACLES if NIGHTLY in folders else {}
+    return Check(f"pytest tests/{name}", command, report=counts, behind=shared, variables=told)
 
 
 def pytest_on(kind: str, reports: Path) -> Check:
