@@ -94,6 +94,7 @@ def catalogued(
         or function_error(failure)
         or _ours(failure, what)
         or _sparks(failure, what)
+        or _storages(failure)
         or error(UNFORESEEN, what=what, problem=_named(failure))
     )
     made = DTError(made.code, made.facts, details=details_of(failure))
@@ -179,8 +180,8 @@ def _ours(failure: BaseException, what: str) -> DTError | None:
             hint = "Choose a later time or version."
             return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
         case StorageFailed():
-            hint = "Look whether it is up, and whether the session may read it."
-            return error("DT-5128", problem=failure.sentence.rstrip("."), hint=hint)
+            problem = failure.sentence.rstrip(".")
+            return error("DT-5128", problem=problem, hint=_STORAGE_HINT)
         case LakeError():
             return error("DT-5128", problem=str(failure).rstrip("."), hint="")
     return None
@@ -196,6 +197,23 @@ def _sparks(failure: BaseException, what: str) -> DTError | None:
         return None
     problem, hint = spoken(failure)
     return error("DT-1033", what=what, problem=problem, hint=hint)
+
+
+_IO = ("java.io.", "java.net.", "java.nio.file.", "org.apache.hadoop.")
+_STORAGE_HINT = "Look whether it is up, and whether the session may read it."
+
+
+def _storages(failure: BaseException) -> DTError | None:
+    """What Hadoop's client says of a file system that is not there, or not known."""
+    if not _is_javas(failure):
+        return None
+    told = java_causes(getattr(failure, "java_exception", None))
+    found = next(((n, m) for n, m in told if n.startswith(_IO)), None)
+    if found is None:
+        return None
+    name, message = found
+    problem = f"{name.rpartition('.')[2]}: {message}".splitlines()[0][:_LONGEST]
+    return error("DT-5128", problem=problem.rstrip(". "), hint=_STORAGE_HINT)
 
 
 def _condition(failure: BaseException) -> tuple[str, str] | None:

@@ -280,6 +280,10 @@ WORDS = [
               ("org.apache.spark.SparkArithmeticException", "[DIVIDE_BY_ZERO] Division by zero. "
                "SQLSTATE: 22012")), "DT-1033", "[DIVIDE_BY_ZERO] Division by zero. Use try_div"),
     (FromJava(("java.lang.NullPointerException", "boom")), "DT-5111", "report it"),
+    (FromJava(("java.lang.RuntimeException", "x"), ("java.net.ConnectException", "refused")),
+     "DT-5128", "ConnectException: refused"),
+    (FromJava(("org.apache.hadoop.fs.UnsupportedFileSystemException", 'No FileSystem for "foo"')),
+     "DT-5128", 'UnsupportedFileSystemException: No FileSystem for "foo"'),
     (FromJava((SPARK, "[INTERNAL_ERROR] No plan for x.")), "DT-5111", "report it"),
     (AnalysisException("[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] No x. SQLSTATE: 1"), "DT-1112", "x"),
     (AnalysisException("[PARSE_SYNTAX_ERROR] Syntax error at 'x'."), "DT-1001", "Syntax"),

@@ -72,15 +72,21 @@ def _file(status: Any) -> RemoteFile:
 def _told(path: str) -> Iterator[None]:
     """What Java raises, as Python has it."""
     from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
 
     try:
         yield
     except Py4JJavaError as e:
         raised = e.java_exception
-        problem = str(raised.toString()).partition("\n")[0]
         if raised.getClass().getName() == _GONE:
             raise FileNotFoundError(path) from e
-        raise StorageFailed(f"{path} cannot be read: {problem}", path=path) from e
+        raise _failed(path, str(raised.toString())) from e
+    except PySparkException as e:  # what it knows by class, as an argument that Java refuses
+        raise _failed(path, str(e)) from e
+
+
+def _failed(path: str, problem: str) -> StorageFailed:
+    return StorageFailed(f"{path} cannot be read: {problem.strip().splitlines()[0]}", path=path)
 
 
 __all__ = ["HadoopStorage"]

@@ -281,6 +281,36 @@ def test_a_path_elsewhere_is_one_too(far: Elsewhere) -> None:
     assert len(far.copies()) == 1
 
 
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("hdfs://127.0.0.1:1/t", "Connection refused"),
+        ("hdfs://nohost.invalid:8020/t", "UnknownHost"),
+        ("s3a://bucket/t", "S3AFileSystem"),
+        ("foo://bucket/t", 'No FileSystem for scheme "foo"'),
+    ],
+)
+def test_storage_that_is_not_there_is_told(quick_lab: Lab, place: str, told: str) -> None:
+    before = quick_lab.names()
+    for statement in (
+        f"CREATE DYNAMIC TABLE d TARGET_LAG = '1 hour' AS SELECT * FROM delta.`{place}`",
+        f"SELECT * FROM delta.`{place}` AT (VERSION => 1)",
+    ):
+        with refused("DT-5128") as found:
+            quick_lab.sql(statement)
+        assert told in str(found[0])
+        assert "Look whether it is up" in str(found[0])
+    assert quick_lab.names() == before
+    assert not list((quick_lab.folder / "_dt").glob("copied_logs/*"))
+
+
+def test_a_table_cannot_be_made_where_no_storage_is(quick_lab: Lab) -> None:
+    with refused("DT-5128") as found:
+        quick_lab.sql("CREATE TABLE t (id INT) USING delta LOCATION 'foo://x/y'")
+    assert 'No FileSystem for scheme "foo"' in str(found[0])
+    assert "t" not in quick_lab.names()[1]
+
+
 @pytest.mark.parametrize("name", ["a b", "a%20b", "ä=1"])
 def test_names_that_a_uri_writes_otherwise(far: Elsewhere, name: str) -> None:
     lab = far.lab
