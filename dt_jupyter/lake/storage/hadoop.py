@@ -23,6 +23,7 @@ class HadoopStorage:
         session: Any = spark
         self._session, self._jvm = session._jsparkSession, session._jvm
         self._hadoop = self._jvm.org.apache.hadoop.fs
+        self._systems: dict[tuple[str, str], Any] = {}
 
     def qualify(self, path: str) -> str:
         with _told(path):
@@ -36,14 +37,14 @@ class HadoopStorage:
     def list(self, folder: str) -> list[RemoteFile]:
         with _told(folder):
             system, at = self._system(folder)
-            found = system.listStatus(at)
-            return [_file(status) for status in found if status.isFile()]
+            found = [status for status in system.listStatus(at) if status.isFile()]
+            return [_file(str(status.getPath().getName()), status) for status in found]
 
     def stat(self, path: str) -> RemoteFile | None:
         try:
             with _told(path):
                 system, at = self._system(path)
-                return _file(system.getFileStatus(at))
+                return _file(path.rpartition("/")[2], system.getFileStatus(at))
         except FileNotFoundError:
             return None
 
@@ -51,21 +52,22 @@ class HadoopStorage:
         with _told(path):
             system, at = self._system(path)
             file = self._jvm.java.io.File(str(target))
-            self._hadoop.FileUtil.copy(system, at, file, False, self._conf())
+            self._hadoop.FileUtil.copy(system, at, file, False, system.getConf())
 
     def _system(self, path: str) -> tuple[Any, Any]:
-        """Hadoop keeps one for each authority."""
-        at = self._hadoop.Path(path)
-        return at.getFileSystem(self._conf()), at
+        """Hadoop keeps one for each host, as the session's settings were when it was first asked
+        for; so does this, as to make the settings takes longer than to look at a file."""
+        at, host = self._hadoop.Path(path), path.partition("://")[::2]
+        key = host[0], host[1].partition("/")[0]
+        system = self._systems.get(key)
+        if system is None:
+            system = at.getFileSystem(self._session.sessionState().newHadoopConf())
+            self._systems[key] = system
+        return system, at
 
-    def _conf(self) -> Any:
-        return self._session.sessionState().newHadoopConf()
 
-
-def _file(status: Any) -> RemoteFile:
-    return RemoteFile(
-        str(status.getPath().getName()), int(status.getLen()), int(status.getModificationTime())
-    )
+def _file(name: str, status: Any) -> RemoteFile:
+    return RemoteFile(name, int(status.getLen()), int(status.getModificationTime()))
 
 
 @contextmanager
