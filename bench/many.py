@@ -1,12 +1,14 @@
 """`python -m bench.many --tables 50`: many dynamic tables over one source, refreshed after one
-change of it, beside as many refreshes of which each has a change of its own; the same process, in
-turns. Shapes: filters, groups, distinct rows, joins with a small table."""
+change of it, one by one and several at a time, beside as many refreshes of which each has a change
+of its own; the same process, in turns. Shapes: filters, groups, distinct rows, joins with a small
+table."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +64,12 @@ def measure(meters: Meters, dt: Engine, name: str) -> Reading:
     return meters.measure(partial(refresh, dt, name))
 
 
+def refresh_all(dt: Engine, names: list[str], workers: int) -> None:
+    """So many at a time."""
+    with ThreadPoolExecutor(workers) as threads:
+        list(threads.map(partial(refresh, dt), names))
+
+
 def add(readings: list[Reading]) -> tuple[float, float]:
     return sum(r.wall for r in readings), sum(r.cpu for r in readings)
 
@@ -72,6 +80,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of the source")
     parser.add_argument("--share", type=float, default=0.001, help="share of them changed")
     parser.add_argument("--rounds", type=int, default=4, help="the first warms up")
+    parser.add_argument("--workers", type=int, default=2, help="refreshes at a time")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder) / "lake"
@@ -79,12 +88,17 @@ def main() -> None:
             names = make(dt, args.tables, args.rows)
             meters = Meters(dt.spark)
             together: list[tuple[float, float]] = []
+            at_once: list[tuple[float, float]] = []
             apart: list[tuple[float, float]] = []
             salt = 0
             for _ in range(args.rounds):
                 salt += 2
                 change(dt, salt, args.rows, args.share)
                 together.append(add([measure(meters, dt, n) for n in names]))
+                salt += 2
+                change(dt, salt, args.rows, args.share)
+                several = meters.measure(partial(refresh_all, dt, names, args.workers))
+                at_once.append((several.wall, several.cpu))
                 single = []
                 for name in names[:: max(args.tables // 10, 1)]:
                     salt += 2
@@ -96,12 +110,14 @@ def main() -> None:
                 scale = args.tables / len(single)
                 wall, cpu = add(single)
                 apart.append((wall * scale, cpu * scale))
-    print("| round | together, s | CPU | apart, s | CPU | together / apart |")
-    for i, (one, many) in enumerate(zip(together, apart, strict=True)):
-        cells = (*one, *many, one[0] / many[0])
+    print(f"| round | together, s | CPU | {args.workers} at a time, s | CPU | apart, s | CPU |")
+    rounds = list(zip(together, at_once, apart, strict=True))
+    for i, (one, at_a_time, many) in enumerate(rounds):
+        cells = (*one, *at_a_time, *many)
         print(f"| {i} | {' | '.join(f'{c:.2f}' for c in cells)} |")
-    ratio = statistics.median(a[0] / b[0] for a, b in list(zip(together, apart, strict=True))[1:])
-    print(f"median after the first round: {ratio:.2f}")
+    for at, label in enumerate(("one by one", f"{args.workers} at a time")):
+        ratio = statistics.median(r[at][0] / r[2][0] for r in rounds[1:])
+        print(f"{label}, of apart, median after the first round: {ratio:.2f}")
 
 
 if __name__ == "__main__":
