@@ -9,13 +9,22 @@ import pytest
 from tests.spark.conftest import (
     lab,
     lake_dir,
+    other_storage,
     quick_lab,
     quick_spark,
     shared_lab,
     spark,
 )
 
-__all__ = ["lab", "lake_dir", "quick_lab", "quick_spark", "shared_lab", "spark"]
+__all__ = [
+    "lab",
+    "lake_dir",
+    "other_storage",
+    "quick_lab",
+    "quick_spark",
+    "shared_lab",
+    "spark",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
