@@ -21,6 +21,14 @@ from filelock import FileLock
 from dt_jupyter.spark.java import find_java, launch_environment
 
 _SECONDS = 300
+HADOOP_CLIENT = [f"org.apache.hadoop:hadoop-client-{part}" for part in ("api", "runtime")]
+"""What Spark has of Hadoop itself."""
+
+
+def hadoop_version() -> str:
+    """That of the client that Spark has."""
+    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    return client.stem.removeprefix("hadoop-client-api-")
 
 
 @dataclass(frozen=True)

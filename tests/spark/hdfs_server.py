@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pyspark
 
 from dt_jupyter.spark.java import find_java
-from tests.maven_jars import Jars
+from tests.maven_jars import HADOOP_CLIENT, Jars, hadoop_version
 from tests.sinks.servers import SECONDS, Server, free_port
 
 _MEMORY = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -26,13 +26,12 @@ _PROPERTY = "<property><name>{}</name><value>{}</value></property>\n"
 
 def _jars() -> Jars:
     """Of the version whose client Spark has, without what Spark has too."""
-    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    version = client.stem.removeprefix("hadoop-client-api-")
+    version = hadoop_version()
     return Jars(
         f"hdfs-{version}",
         [f"org.apache.hadoop:hadoop-client-minicluster:{version}"],
         ["org.apache.hadoop.util.VersionInfo"],
-        [f"org.apache.hadoop:hadoop-client-{part}" for part in ("api", "runtime")],
+        HADOOP_CLIENT,
     )
 
 

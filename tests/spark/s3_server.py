@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
-import pyspark
 import pytest
 from filelock import FileLock
 
-from tests.maven_jars import Jars
+from tests.maven_jars import HADOOP_CLIENT, Jars, hadoop_version
 from tests.sinks.servers import Server, free_port
 
 MOTO = "moto[server,s3]==5.1.14"
@@ -38,15 +37,13 @@ threading.Event().wait()
 
 def _jars() -> Jars:
     """Hadoop's S3A, with the parts of Amazon's SDK that it calls in place of all of it."""
-    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    version = client.stem.removeprefix("hadoop-client-api-")
+    version = hadoop_version()
     parts = [f"software.amazon.awssdk:{part}:{SDK}" for part in _SDK_PARTS]
     return Jars(
         f"s3a-{version}",
         [f"org.apache.hadoop:hadoop-aws:{version}", *parts],
         ["org.apache.hadoop.util.VersionInfo"],
-        ["software.amazon.awssdk:bundle",
-         *(f"org.apache.hadoop:hadoop-client-{part}" for part in ("api", "runtime"))],
+        ["software.amazon.awssdk:bundle", *HADOOP_CLIENT],
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,12 @@ from dt_jupyter.lake.log_replay import FILES, STATE, TableState, replay_log
 from dt_jupyter.lake.paths import FETCHED, fetched_file, is_uri
 from dt_jupyter.lake.storage.remote_files import RemoteFile, RemoteStorage
 from dt_jupyter.lake.write.locks import table_lock
+from dt_jupyter.model import Tuning
 from dt_jupyter.spark import storage_of
 
 _LOG = "_delta_log"
 _PLACE = "place.json"
 _READERS = 8
-MOST_FETCHED = 64 << 20
 _KEPT_TIMES = 8
 """So many times the bytes that are fetched at most are kept: of the files that were read last."""
 _CHECKPOINT_EVERY = 50
@@ -61,7 +61,7 @@ class CopiedLog(TableLog):
         storage: RemoteStorage,
         place: str | None = None,
         *,
-        most_fetched: int = MOST_FETCHED,
+        most_fetched: int = Tuning.fetched_bytes,
     ) -> None:
         super().__init__(folder)
         self.place = read_copied_place(folder) if place is None else place
@@ -122,7 +122,7 @@ class CopiedLog(TableLog):
         came = False
         while (found := self._stat_remote(newest + 1)) is not None:
             newest += 1
-            _put_copy(self._storage, self._remote, self.path / _LOG, self._base(), found)
+            _put_copy(self._storage, self._remote, self.path / _LOG, self._base, found)
             came = True
         if came and _checkpoint(self.path / _LOG, newest):
             _drop_old_drafts(self.path / _LOG)
@@ -148,6 +148,7 @@ class CopiedLog(TableLog):
     def _stat_remote(self, version: int) -> RemoteFile | None:
         return self._storage.stat(f"{self._remote}/{commit_name(version)}")
 
+    @cached_property
     def _base(self) -> str:
         return self._storage.uri(self.place)
 
@@ -181,10 +182,9 @@ class CopiedLog(TableLog):
         oldest = newest = max(commits)
         while oldest - 1 in commits:
             oldest -= 1
-        base = self._base()
         if oldest > 0:
-            self._copy_first(folder, listed, oldest, base)
-        copy = partial(_put_copy, self._storage, self._remote, folder, base)
+            self._copy_first(folder, listed, oldest)
+        copy = partial(_put_copy, self._storage, self._remote, folder, self._base)
         with ThreadPoolExecutor(_READERS) as readers:
             list(readers.map(copy, (commits[v] for v in range(oldest, newest + 1))))
         _checkpoint(folder, newest)
@@ -204,7 +204,7 @@ class CopiedLog(TableLog):
     def _no_table(self) -> TableGone:
         return TableGone(f"there is no Delta table at {self.place}", path=self.place)
 
-    def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int, base: str) -> None:
+    def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int) -> None:
         """The oldest checkpoint from which the commits go on, as one file."""
         known = checkpoints(n for n in listed if ".checkpoint." in n)
         version = min((c for c in known if c >= oldest - 1), default=None)
@@ -216,12 +216,12 @@ class CopiedLog(TableLog):
         fetched.mkdir()
         try:
             state = TableState()
-            state.apply(version, list(self._fetched(fetched, known[version], base)))
+            state.apply(version, list(self._fetched(fetched, known[version])))
         finally:
             shutil.rmtree(fetched)
         write_checkpoint(folder, state)
 
-    def _fetched(self, folder: Path, names: Iterable[str], base: str) -> Iterator[tuple[str, Any]]:
+    def _fetched(self, folder: Path, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
         for name in names:
             self._storage.fetch(f"{self._remote}/{name}", folder / name)
             for sidecar in sidecars_of(folder / name):
@@ -229,7 +229,7 @@ class CopiedLog(TableLog):
                 target.parent.mkdir(exist_ok=True)
                 self._storage.fetch(f"{self._remote}/_sidecars/{sidecar}", target)
             for kind, body in checkpoint_actions(folder / name, FILES | STATE):
-                yield kind, _placed(body, base) if kind in FILES else body
+                yield kind, _placed(body, self._base) if kind in FILES else body
 
 
 def read_copied_place(folder: Path) -> str:
@@ -244,7 +244,7 @@ def _put_copy(
     draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
     try:
         storage.fetch(f"{remote}/{commit.name}", draft)
-        draft.write_bytes(b"".join(placed_lines(draft.read_bytes(), base)))
+        draft.write_bytes(b"".join(_placed_lines(draft.read_bytes(), base)))
         sync([draft])
         os.utime(draft, ns=(_time_of_copy(commit), _time_of_copy(commit)))
         os.link(draft, folder / commit.name)
@@ -287,7 +287,7 @@ def _sweep(folder: Path, wanted: Set[str], most: int) -> None:
             total -= size
 
 
-def placed_lines(commit: bytes, base: str) -> Iterator[bytes]:
+def _placed_lines(commit: bytes, base: str) -> Iterator[bytes]:
     """The lines of a commit whose files are named by where they are; `base` is the table's URI."""
     for line in commit.splitlines():
         if line.startswith(b'{"') and not line.startswith(_NAMES_FILES):
@@ -314,4 +314,4 @@ def _checkpoint(folder: Path, version: int) -> bool:
     return True
 
 
-__all__ = ["CopiedLog", "placed_lines", "read_copied_place"]
+__all__ = ["CopiedLog", "read_copied_place"]
