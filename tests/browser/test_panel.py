@@ -508,7 +508,9 @@ class TestPanel:
         panel.page.reload()
         expect(panel.all).to_contain_text("No lake is open", timeout=60_000)
         shown = panel.cells.nth(CELLS.index(LAG))
-        expect(shown.locator(".dtj-static")).to_be_visible()
+        # JupyterLab draws what is out of sight when it has nothing else to do.
+        shown.scroll_into_view_if_needed()
+        expect(shown.locator(".dtj-static")).to_be_visible(timeout=60_000)
         expect(shown.get_by_text("model not found")).to_be_hidden()
 
     def test_a_kernel_that_was_shut_down_can_be_started(self, panel: Panel) -> None:

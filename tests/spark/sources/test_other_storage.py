@@ -8,7 +8,6 @@ import random
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,11 +22,9 @@ from dt_jupyter.sources import CopiedTables
 from tests.cases import some
 from tests.spark.engine_lab import Lab, refused
 from tests.spark.kinds_of_spark import KIND
+from tests.spark.viewfs import linked
 
 pytestmark = pytest.mark.skipif(KIND != "local", reason="Hadoop is configured by its Java objects")
-
-
-_hosts = count()
 
 
 @dataclass
@@ -56,18 +53,12 @@ class Elsewhere:
 @pytest.fixture
 def far(quick_lab: Lab, tmp_path: Path) -> Iterator[Elsewhere]:
     """With the table `far`."""
-    spark: Any = quick_lab.spark
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     folder = tmp_path / "elsewhere"
     folder.mkdir()
-    # Hadoop keeps a file system by its host for ever: each test has its own.
-    host = f"far{next(_hosts)}"
-    link = f"fs.viewfs.mounttable.{host}.link./data"
-    hadoop.set(link, folder.as_uri())
-    made = Elsewhere(quick_lab, f"viewfs://{host}/data", folder)
-    made.table("far", "id INT, k STRING", "1, 'a'", "2, 'b'")
-    yield made
-    hadoop.unset(link)
+    with linked(quick_lab.spark, folder) as url:
+        made = Elsewhere(quick_lab, url, folder)
+        made.table("far", "id INT, k STRING", "1, 'a'", "2, 'b'")
+        yield made
 
 
 def test_it_is_a_source_as_any(far: Elsewhere) -> None:
@@ -248,7 +239,7 @@ def test_storage_that_is_away_fails_a_refresh_and_loses_nothing(
     lab.dynamic_table("d", "SELECT id FROM far")
     lab.insert("far", "3, 'c'")
     real = HadoopStorage._system
-    away = f"viewfs://nobody{next(_hosts)}/x"
+    away = "viewfs://nobody/x"
 
     def system(self: HadoopStorage, path: str) -> Any:
         """Java's own failure for a file system that is not there."""
