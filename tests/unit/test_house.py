@@ -232,23 +232,28 @@ def test_hidden_names_are_made_in_one_place() -> None:
 def find_dead_code(source: str) -> list[str]:
     """What is never run: statements after one that leaves, and tests in functions."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+
+    def visit(node: ast.AST, in_function: bool) -> None:
         for block in ("body", "orelse", "finalbody"):
             lines = getattr(node, block, None)
             if isinstance(lines, list):
-                found += [
+                found.extend(
                     f"line {after.lineno}"
                     for before, after in pairwise(lines)
                     if isinstance(before, ast.Return | ast.Raise | ast.Continue | ast.Break)
-                ]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inner = (n for n in ast.walk(node) if n is not node)
-            found += [n.name for n in inner if isinstance(n, ast.FunctionDef) and _is_test(n.name)]
+                )
+                for line in lines:
+                    visit(line, in_function or isinstance(node, FUNCTIONS))
+        if isinstance(node, FUNCTIONS) and in_function and node.name.startswith("test_"):
+            found.append(node.name)
+        for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            visit(inner, in_function)
+
+    visit(ast.parse(source), False)
     return found
 
 
-def _is_test(name: str) -> bool:
-    return name.startswith("test_")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def test_no_code_is_dead() -> None:
@@ -260,6 +265,9 @@ def test_no_code_is_dead() -> None:
 def test_dead_code_is_found() -> None:
     assert find_dead_code("def f():\n  return 1\n  g()") == ["line 3"]
     assert find_dead_code("def f():\n  def test_a(): ...") == ["test_a"]
+    assert find_dead_code("def f():\n  if x:\n    def test_a(): ...") == ["test_a"]
+    assert find_dead_code("try: f()\nexcept A:\n  raise\n  g()") == ["line 4"]
+    assert find_dead_code("match x:\n  case 1:\n    raise A\n    g()") == ["line 4"]
     assert (
         find_dead_code("for x in y:\n  if x: break\n  else: f()\nclass T:\n  def test_a(s): ...")
         == []

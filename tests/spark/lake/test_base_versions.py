@@ -196,7 +196,7 @@ POISON = {
 }
 
 
-@pytest.mark.parametrize("name", some(4, POISON))
+@pytest.mark.parametrize("name", some(2, POISON))
 def test_whatever_becomes_of_the_table(spark: SparkSession, log: TableLog, name: str) -> None:
     bases = BaseVersions(KeptColumns())
     assert differences(spark, log, bases, log.version(), SCALARS) == []

@@ -12,6 +12,7 @@ import pytest
 from dt_jupyter.lake import NotSupported, RowPlace, RowRanges, TableLog
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.spark import confs
+from tests.cases import some
 from tests.spark.lake_tables import bag, make
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def rows_of(spark: SparkSession, log: TableLog, size: int) -> list[tuple[object,
     return [tuple(row) for row in spark.createDataFrame(pa.concat_tables(tables)).collect()]
 
 
-@pytest.mark.parametrize("partitioned", [True, False])
+@pytest.mark.parametrize("partitioned", some(1, [True, False]))
 def test_the_rows_are_those_that_spark_reads(
     spark: SparkSession, lake_dir: Path, partitioned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

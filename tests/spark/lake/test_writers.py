@@ -176,22 +176,27 @@ class Table:
         return done
 
     def check(self) -> None:
-        """Contents and filtered reads are what the model says: by every filter after the first
-        commit, by each in turn after those that follow."""
+        """Contents, and the keys of filtered reads, are what the model says: by every filter after
+        the first commit, by each in turn after those that follow."""
         self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
-        self.literal(*self.model.values()).createOrReplaceTempView("model")
+        asked = {
+            n: filter_
+            for n, filter_ in enumerate(["true", *FILTERS])
+            if n == 0 or self.sequence == 1 or n % 3 == self.sequence % 3
+        }
+        all_ = f"to_json(struct(*), {FORMATS})"
         stored = sql_table(self.log.path)
-        shown = f"to_json(struct(*), {FORMATS})"
-        for name, source in (("found", stored), ("wanted", "model")):
-            self.spark.sql(
-                " UNION ALL ".join(
-                    f"(SELECT {n} AS n, {shown} AS row FROM {source} WHERE {filter_})"
-                    for n, filter_ in enumerate(["true", *FILTERS])
-                    if n == 0 or self.sequence == 1 or n % 3 == self.sequence % 3
-                )
-            ).createOrReplaceTempView(name)
-        found, wanted = (
-            Counter(tuple(r) for r in self.spark.table(v).collect()) for v in ("found", "wanted")
+        legs = (
+            f"(SELECT {n} AS n, {'string(id)' if n else all_} AS row FROM {stored} WHERE {filter_})"
+            for n, filter_ in asked.items()
+        )
+        found = Counter(tuple(r) for r in self.spark.sql(" UNION ALL ".join(legs)).collect())
+        model = self.literal(*self.model.values()).selectExpr(all_, "string(id)", *asked.values())
+        wanted = Counter(
+            (n, row if n == 0 else id_)
+            for row, id_, *held in model.collect()
+            for n, holds in zip(asked, held, strict=True)
+            if holds
         )
         assert found == wanted
         self.held = {n for n, _ in wanted}

@@ -105,8 +105,9 @@ SHAPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", some(1, SHAPES))
-@pytest.mark.parametrize("read", ["here", "by Spark"])
+@pytest.mark.parametrize(
+    ("read", "shape"), some(1, [(read, shape) for read in ("here", "by Spark") for shape in SHAPES])
+)
 def test_random_lives(far: Elsewhere, shape: str, read: str) -> None:
     """The oracle reads the table by Spark, at its own place."""
     lab, rng = far.lab, random.Random(f"{shape} {read}")

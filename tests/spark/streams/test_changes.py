@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.streams.change_reader import Shape
-from tests.cases import nightly
+from tests.cases import nightly, some
 from tests.spark.change_rows import KEYED, TRACKED, Row, changes, ids, version
 from tests.spark.engine_lab import Lab, refused
 
@@ -131,7 +131,7 @@ def change_items(lab: Lab) -> None:
     lab.sql("DELETE FROM people WHERE id = 2")
 
 
-@pytest.mark.parametrize("properties", [TRACKED, KEYED])
+@pytest.mark.parametrize("properties", some(1, [TRACKED, KEYED]))
 def test_the_changes_of_a_join(owners: Lab) -> None:
     """Listing 8: an update, one that becomes a DELETE and an INSERT, one of a column that the
     view has not, and a deletion on the side of the dimension."""

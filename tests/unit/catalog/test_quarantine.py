@@ -140,8 +140,8 @@ TABLES = [t.name for t in schema.METADATA.sorted_tables if t.name != "dt_meta"]
 
 @pytest.mark.parametrize("table", TABLES)
 def test_any_column_leaves_the_others(lab: Lab, table: str, tmp_path: Path) -> None:
-    """Every third column, one value for each and another one for the next; all by night."""
-    columns = [c.name for c in schema.METADATA.tables[table].columns][::3]
+    """Every eighth column, one value for each and another one for the next; all by night."""
+    columns = [c.name for c in schema.METADATA.tables[table].columns][::8]
     sweep(lab, table, tmp_path, [(c, GARBAGE[i % 2]) for i, c in enumerate(columns)])
 
 

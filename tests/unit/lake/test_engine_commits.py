@@ -192,7 +192,7 @@ def random_life(path: Path, seed: int, *, commits: int = 14, **extra: Any) -> li
     return wrong
 
 
-@pytest.mark.parametrize("seed", some(6, range(60)))
+@pytest.mark.parametrize("seed", some(3, range(60)))
 @pytest.mark.parametrize("small_rows", [0, 10_000])
 def test_random_merges(
     tmp_path: Path, seed: int, small_rows: int, monkeypatch: pytest.MonkeyPatch

@@ -99,11 +99,17 @@ def _random_files(seed: int) -> list[list[dict[str, Any]]]:
 KEPT = {"kept": 1 << 20, "not kept": 1}
 
 
-def _wrong(folder: Path, kept_bytes: int) -> Iterator[int]:
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> list[TableLog]:
+    """A table of the files of each seed."""
+    folder = tmp_path_factory.mktemp("tables")
+    return [table_of(folder / str(seed), *_random_files(seed)) for seed in range(12)]
+
+
+def _wrong(logs: list[TableLog], kept_bytes: int) -> Iterator[int]:
     """The seeds for which what is selected is not what is there of the rows."""
-    for seed in range(12):
+    for seed, log in enumerate(logs):
         files, rng = _random_files(seed), random.Random(seed)
-        log = table_of(folder / str(seed), *files)
         near = files[rng.choice([2, 5, rng.randrange(len(files))])]
         among = rng.sample(near if seed % 2 else [r for f in files for r in f], 5)
         hashes = {r["h"] for r in among}
@@ -116,8 +122,8 @@ def _wrong(folder: Path, kept_bytes: int) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("kept", KEPT)
-def test_no_row_that_is_asked_for_is_left_out(kept: str, tmp_path: Path) -> None:
-    assert list(_wrong(tmp_path, KEPT[kept])) == []
+def test_no_row_that_is_asked_for_is_left_out(kept: str, logs: list[TableLog]) -> None:
+    assert list(_wrong(logs, KEPT[kept])) == []
 
 
 MUTANTS = {
@@ -137,14 +143,14 @@ def _ONE(range_: KeyRange) -> Any:
     [(n, k) for n in MUTANTS for k in KEPT if (n, k) != ("the last value is outside", "kept")],
 )
 def test_a_mutant_is_caught(
-    name: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kept: str, logs: list[TableLog], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, all_asked, mutate = narrowing.narrowest_range, narrowing.ranges_of, MUTANTS[name]
     monkeypatch.setattr(arrow_snapshot, "narrowest_range", lambda *args: mutate(asked(*args)))
     monkeypatch.setattr(
         arrow_snapshot, "ranges_of", lambda *args: list(map(mutate, all_asked(*args)))
     )
-    assert next(_wrong(tmp_path, KEPT[kept]), None) is not None
+    assert next(_wrong(logs, KEPT[kept]), None) is not None
 
 
 @pytest.mark.parametrize("kept", KEPT)
