@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,11 +16,13 @@ PLACE = "mem://host"
 
 
 class FolderStorage:
-    """Answers as Hadoop does. `calls` are counted by method; while `down` it fails."""
+    """Answers as Hadoop does. `calls` are counted by method; while `down` it fails. `before` is
+    done before each call; one of `whole_seconds` tells no less of a file that it is asked for."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.down = folder, False
+    def __init__(self, folder: Path, *, whole_seconds: bool = False) -> None:
+        self.folder, self.down, self.whole_seconds = folder, False, whole_seconds
         self.calls: Counter[str] = Counter()
+        self.before: Callable[[], None] = lambda: None
 
     def qualify(self, path: str) -> str:
         self._count("qualify")
@@ -33,14 +37,18 @@ class FolderStorage:
 
     def stat(self, path: str) -> RemoteFile | None:
         self._count("stat")
-        file = self._at(path)
-        return _found(file) if file.is_file() else None
+        try:
+            found = _found(self._at(path))
+        except FileNotFoundError:
+            return None
+        return replace(found, millis=found.millis // 1000 * 1000) if self.whole_seconds else found
 
     def fetch(self, path: str, target: Path) -> None:
         self._count("fetch")
         shutil.copyfile(self._at(path), target)
 
     def _count(self, call: str) -> None:
+        self.before()
         if self.down:
             raise StorageFailed("the storage does not answer")
         self.calls[call] += 1

@@ -105,7 +105,11 @@ class TableLog:
     def version(self) -> int:
         """The newest version. Two `stat` calls when nothing happened; a log that was replaced by
         another one is noticed."""
+        self._update()
         return self._look()
+
+    def _update(self, version: int | None = None) -> None:
+        """Before the newest version is asked for, which None is: a folder of this disk has it."""
 
     def _look(self) -> int:
         """The newest version of those in the folder."""
@@ -170,8 +174,9 @@ class TableLog:
     # -- state ----------------------------------------------------------------------------------
 
     def metadata(self, version: int | None = None) -> Metadata:
+        self._update(version)
         with self._lock:
-            newest = self.version() if version is None else self._look()
+            newest = self._look()
             if version is None or version == newest:
                 return self._state_at(newest).metadata
             own = [(s.since, s.version, s.metadata) for s in (self._state,) if s and s.found]
@@ -208,8 +213,9 @@ class TableLog:
         return self._state_at(version).transactions.get(app_id)
 
     def _state_at(self, version: int | None) -> LogState:
+        self._update(version)
         with self._lock:
-            newest = self.version() if version is None else self._look()
+            newest = self._look()
             if version is None or version == newest:
                 known = self._state
                 self._state = self._advance(known or self._restart(newest), newest)
@@ -251,8 +257,9 @@ class TableLog:
 
         Raises VersionGone where the table may have had one, but the log does not reach back.
         """
+        self._update()
         with self._lock:
-            newest, oldest = self.version(), self.oldest()
+            newest, oldest = self._look(), self.oldest()
             since = self._in_commit_since()
             if since is not None and since <= newest:
                 first = max(since, oldest)
@@ -451,8 +458,9 @@ class TableLog:
         since the last one that was asked for do not tell. NotSupported for a table that is another
         one to delta-rs, whether it lists it now or later."""
         require_openable(self.path)
+        self._update(version)
         with self._lock:
-            newest = self.version() if version is None else self._look()
+            newest = self._look()
             asked = newest if version is None else version
             if self._size is None or self._size[0] != asked:
                 carried = self._carried_size(asked)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import cached_property, partial
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ _PLACE = "place.json"
 _READERS = 8
 _KEPT_TIMES = 8
 """So many times the bytes that are fetched at most are kept: of the files that were read last."""
+_TRIES = 4
+"""To copy a log that changes meanwhile otherwise than by commits."""
 _CHECKPOINT_EVERY = 50
 """Commits of the copy since its last checkpoint: Spark reads so many at most."""
 _DRAFT_SECONDS = 3600.0
@@ -67,11 +70,13 @@ class CopiedLog(TableLog):
         self.place = read_copied_place(folder) if place is None else place
         self._storage, self._most_fetched = storage, most_fetched
         self._remote = f"{self.place}/{_LOG}"
+        self._pulling = threading.Lock()
 
-    def version(self) -> int:
-        with self._lock:
-            self._pull()
-            return super().version()
+    def _update(self, version: int | None = None) -> None:
+        """Without the lock of what has been read: a storage may take its time."""
+        if version is None:
+            with self._pulling:
+                self._pull()
 
     def has_file(self, named: str) -> bool:
         return self._storage.stat(named) is not None if is_uri(named) else super().has_file(named)
@@ -117,21 +122,30 @@ class CopiedLog(TableLog):
         """Copies what the table's log has since."""
         newest = self._newest_here()
         if newest < 0 or not self._continues(newest):
-            self._copy_all()
-            return
+            newest = self._copy_all()
         came = False
         while (found := self._stat_remote(newest + 1)) is not None:
-            newest += 1
-            _put_copy(self._storage, self._remote, self.path / _LOG, self._base, found)
-            came = True
+            came = self._copy_next(found, newest)
+            newest = newest + 1 if came else self._copy_all()
         if came and _checkpoint(self.path / _LOG, newest):
             _drop_old_drafts(self.path / _LOG)
             _drop_old_drafts(self.path / FETCHED)
 
+    def _copy_next(self, commit: RemoteFile, newest: int) -> bool:
+        """Whether it is still there, and of the table whose newest version is here."""
+        folder = self.path / _LOG
+        try:
+            with self._copied(folder, commit) as draft:
+                if continues := self._continues(newest):
+                    _put(draft, folder / commit.name)
+                return continues
+        except FileNotFoundError:
+            return False
+
     def _newest_here(self) -> int:
         """The newest version of the copy, which another process may have brought up to date."""
         try:
-            return super().version()
+            return self._look()
         except TableGone:
             return -1
 
@@ -143,7 +157,7 @@ class CopiedLog(TableLog):
             here = os.stat(self.path / _LOG / commit_name(version)).st_mtime_ns
         except FileNotFoundError:
             return False
-        return found is not None and here == _time_of_copy(found)
+        return found is not None and _is_same(found, here)
 
     def _stat_remote(self, version: int) -> RemoteFile | None:
         return self._storage.stat(f"{self._remote}/{commit_name(version)}")
@@ -152,57 +166,80 @@ class CopiedLog(TableLog):
     def _base(self) -> str:
         return self._storage.uri(self.place)
 
-    def _copy_all(self) -> None:
-        self._list_remote()  # before there is a folder for what may be no table
+    def _copy_all(self) -> int:
+        """The newest version of a copy that is made anew, here or by another process."""
+        listed = self._list_remote()  # before there is a folder for what may be no table
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with table_lock(self.path):
             newest = self._newest_here()
             if newest >= 0 and self._continues(newest):
-                return
+                return newest
             self.path.mkdir(exist_ok=True)
             new, old = self.path / f"{_LOG}.new", self.path / f"{_LOG}.old"
-            for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
-            new.mkdir()
-            try:
-                self._copy_into(new)
-            except FileNotFoundError as e:  # cleaned up meanwhile
-                shutil.rmtree(new, ignore_errors=True)
-                raise self._no_table() from e
+            tries = 1
+            while not self._copy_into(new, listed):
+                if tries == _TRIES:
+                    raise LogBroken("files of the log are missing", path=self.place)
+                listed, tries = self._list_remote(), tries + 1
             write_durable(self.path / _PLACE, json.dumps({"place": self.place}))
-            if (self.path / _LOG).exists():
-                os.rename(self.path / _LOG, old)
-            os.rename(new, self.path / _LOG)
+            shutil.rmtree(old, ignore_errors=True)
+            with self._lock:  # for a moment there is no log
+                if (self.path / _LOG).exists():
+                    os.rename(self.path / _LOG, old)
+                os.rename(new, self.path / _LOG)
+                self._forget()
             sync([self.path])
             shutil.rmtree(old, ignore_errors=True)
             _drop_old_drafts(self.path / FETCHED)
+            return self._look()
 
-    def _copy_into(self, folder: Path) -> None:
-        listed, commits = self._list_remote()
+    def _copy_into(self, folder: Path, listed: Mapping[str, RemoteFile]) -> bool:
+        """Whether all of it is still as it was listed, and now in `folder`."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        commits = _commits_of(listed)
         oldest = newest = max(commits)
         while oldest - 1 in commits:
             oldest -= 1
-        if oldest > 0:
-            self._copy_first(folder, listed, oldest)
-        copy = partial(_put_copy, self._storage, self._remote, folder, self._base)
-        with ThreadPoolExecutor(_READERS) as readers:
-            list(readers.map(copy, (commits[v] for v in range(oldest, newest + 1))))
+
+        def copy(version: int) -> None:
+            with self._copied(folder, commits[version]) as draft:
+                _put(draft, folder / commits[version].name)
+
+        try:
+            if oldest > 0:
+                self._copy_first(folder, listed, oldest)
+            with ThreadPoolExecutor(_READERS) as readers:
+                list(readers.map(copy, range(oldest, newest + 1)))
+        except FileNotFoundError:  # cleaned up meanwhile, or another table's
+            return False
         _checkpoint(folder, newest)
         sync([folder])
+        found = self._stat_remote(newest)
+        return found is not None and _is_same(found, _time_of_copy(commits[newest]))
 
-    def _list_remote(self) -> tuple[list[str], dict[int, RemoteFile]]:
-        """The names of the table's log, and its commits by version. TableGone."""
+    def _list_remote(self) -> dict[str, RemoteFile]:
+        """The files of the table's log, by name. TableGone."""
         try:
-            listed = self._storage.list(self._remote)
-        except FileNotFoundError as e:
-            raise self._no_table() from e
-        commits = {v: f for f in listed if (v := version_of(f.name)) is not None}
-        if not commits:
-            raise self._no_table()
-        return [f.name for f in listed], commits
+            listed = {f.name: f for f in self._storage.list(self._remote)}
+        except FileNotFoundError:
+            listed = {}
+        if not _commits_of(listed):
+            raise TableGone(f"there is no Delta table at {self.place}", path=self.place)
+        return listed
 
-    def _no_table(self) -> TableGone:
-        return TableGone(f"there is no Delta table at {self.place}", path=self.place)
+    @contextmanager
+    def _copied(self, folder: Path, commit: RemoteFile) -> Iterator[Path]:
+        """A commit as the copy has it, in a file beside what `folder` has."""
+        draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
+        try:
+            self._storage.fetch(f"{self._remote}/{commit.name}", draft)
+            draft.write_bytes(b"".join(_placed_lines(draft.read_bytes(), self._base)))
+            sync([draft])
+            os.utime(draft, ns=(_time_of_copy(commit), _time_of_copy(commit)))
+            yield draft
+        finally:
+            _drop_draft(draft)
 
     def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int) -> None:
         """The oldest checkpoint from which the commits go on, as one file."""
@@ -237,27 +274,29 @@ def read_copied_place(folder: Path) -> str:
     return str(json.loads((folder / _PLACE).read_text("utf-8"))["place"])
 
 
-def _put_copy(
-    storage: RemoteStorage, remote: str, folder: Path, base: str, commit: RemoteFile
-) -> None:
-    """A commit in the copy, whole or not at all."""
-    draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
-    try:
-        storage.fetch(f"{remote}/{commit.name}", draft)
-        draft.write_bytes(b"".join(_placed_lines(draft.read_bytes(), base)))
-        sync([draft])
-        os.utime(draft, ns=(_time_of_copy(commit), _time_of_copy(commit)))
-        os.link(draft, folder / commit.name)
-    except FileExistsError:
-        pass  # another process has copied it meanwhile
-    finally:
-        _drop_draft(draft)
+def _commits_of(listed: Mapping[str, RemoteFile]) -> dict[int, RemoteFile]:
+    """By version."""
+    return {v: file for name, file in listed.items() if (v := version_of(name)) is not None}
+
+
+def _put(draft: Path, target: Path) -> None:
+    """Whole or not at all, and only where another process has not yet."""
+    with suppress(FileExistsError):
+        os.link(draft, target)
 
 
 def _time_of_copy(commit: RemoteFile) -> int:
     """The time of the original in nanoseconds. Logs are read to the millisecond, and object stores
     tell whole seconds: what is less tells it by its size from another one in its place."""
     return commit.millis * 1_000_000 + commit.size % 1_000_000
+
+
+def _is_same(commit: RemoteFile, copied: int) -> bool:
+    """Whether it is the one of that time of its copy. Stores whose listings tell milliseconds tell
+    seconds of the file itself."""
+    time = _time_of_copy(commit)
+    near = commit.millis % 1000 == 0 and (time - copied) % 1_000_000 == 0
+    return time == copied or (near and time // 10**9 == copied // 10**9)
 
 
 def _drop_draft(draft: Path) -> None:

@@ -6,6 +6,9 @@ import os
 import random
 import shutil
 import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,8 +29,10 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.delta_log.active_files import file_at
+from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
+from dt_jupyter.lake.log_replay import FILES, STATE, replay_log
 from dt_jupyter.lake.storage import copied_log
-from tests.unit.delta_logs import Written, add, info, metadata, remove
+from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 from tests.unit.other_storage import PLACE, FolderStorage
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -55,12 +60,13 @@ def files(log: TableLog, version: int) -> set[str]:
     return bare({p for a in LiveFiles(log.path).at(version) for p in paths_of(a)})
 
 
-def assert_same(copy: CopiedLog, table: Path) -> None:
-    """All that is asked of logs has the same answer."""
+def assert_same(copy: CopiedLog, table: Path, *, older: bool = False) -> None:
+    """All that is asked of logs has the same answer; of versions that have been cleaned up, a copy
+    that is `older` knows more."""
     log = TableLog(table)
     newest = log.version()
     assert copy.version() == newest
-    assert copy.oldest() == log.oldest()
+    assert copy.oldest() <= log.oldest() if older else copy.oldest() == log.oldest()
     assert copy.table_id() == log.table_id()
     for version in range(log.oldest(), newest + 1):
         assert copy.commit_time(version) == log.commit_time(version)
@@ -398,3 +404,125 @@ def test_a_removed_file_is_named_as_it_was_added(storage: FolderStorage, tmp_pat
     copy = copy_of(storage, tmp_path)
     assert copy.version() == 2
     assert [a["path"] for a in LiveFiles(copy.path).at(2)] == [f"{PLACE}/t/b.parquet"]
+
+
+def test_a_store_that_lists_milliseconds_and_tells_seconds(
+    storage: FolderStorage, tmp_path: Path
+) -> None:
+    storage.whole_seconds = True
+    written = Written(storage.folder / "t", millis=5_123)
+    written.commit(add("a.parquet"), info(), millis=5_987)
+    copy = copy_of(storage, tmp_path)
+    assert copy.version() == 1
+    storage.calls.clear()
+    assert copy.version() == 1
+    assert not storage.calls["list"]
+    assert copy.commit_time(1).micros == 5_987_000
+    shutil.rmtree(storage.folder / "t")
+    Written(storage.folder / "t", millis=5_123).commit(add("other.parquet"), info(), millis=5_987)
+    assert copy.version() == 1
+    assert files(copy, 1) == {"other.parquet"}
+
+
+class Life:
+    """A table elsewhere whose log is written by hand, and what may happen to it."""
+
+    def __init__(self, storage: FolderStorage) -> None:
+        self.path, self.tables = storage.folder / "t", 0
+        self.replace()
+
+    def replace(self, commits: int = 3) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.tables += 1
+        millis = self.tables * 1_000_000
+        first = metadata(column("id"), id_=f"table-{self.tables}")
+        self.written = Written(self.path, first, millis=millis)
+        for _ in range(commits):
+            self.commit()
+
+    def commit(self) -> None:
+        version = self.written.next
+        name, millis = f"{self.tables}-{version}.parquet", self.tables * 1_000_000 + version
+        self.written.commit(add(name), info(), millis=millis)
+
+    def clean_up(self) -> None:
+        """The log begins at a checkpoint of its newest version."""
+        newest = TableLog(self.path).version()
+        write_checkpoint(
+            self.path / "_delta_log", replay_log(self.path / "_delta_log", newest, FILES | STATE)
+        )
+        for version in range(newest):
+            self.written.file(version).unlink(missing_ok=True)
+
+    def begin(self, situation: str, copy: CopiedLog) -> None:
+        """What the copy is to be asked in: `young`, or with commits since, or of another table."""
+        if situation == "cleaned up":
+            self.clean_up()
+            self.commit()
+        if situation in ("behind", "of another table"):
+            copy.version()
+        if situation == "behind":
+            self.commit()
+            self.commit()
+        if situation == "of another table":
+            self.replace()
+
+
+def fail() -> None:
+    raise StorageFailed("the storage does not answer")
+
+
+def end() -> None:
+    raise KeyboardInterrupt
+
+
+_one_at_a_time = threading.Lock()
+
+
+def once(left: Iterator[int], act: Callable[[], object]) -> None:
+    """When nothing is left. Several threads fetch."""
+    with _one_at_a_time:
+        if next(left) == 0:
+            act()
+
+
+HAPPENINGS: dict[str, Callable[[Life], object]] = {
+    "the storage fails": lambda life: fail(),
+    "the process ends": lambda life: end(),
+    "a commit comes": Life.commit,
+    "another table takes its place": Life.replace,
+    "a longer one takes its place": lambda life: life.replace(8),
+    "a younger one takes its place": lambda life: life.replace(0),
+    "its log is cleaned up": Life.clean_up,
+}
+
+
+@pytest.mark.parametrize("happening", HAPPENINGS)
+@pytest.mark.parametrize("situation", ["young", "cleaned up", "behind", "of another table"])
+def test_whatever_happens_at_any_call(
+    tmp_path: Path, situation: str, happening: str, record_property: Callable[[str, object], None]
+) -> None:
+    """What is copied is one table as it was at one time, and the next look has the newest."""
+    for number in count():
+        folder = tmp_path / str(number)
+        (folder / "elsewhere").mkdir(parents=True)
+        storage = FolderStorage(folder / "elsewhere")
+        life, copy = Life(storage), copy_of(storage, folder)
+        life.begin(situation, copy)
+        left = count(number, -1)
+        storage.before = partial(once, left, partial(HAPPENINGS[happening], life))
+        fails = False
+        try:
+            copy.version()
+            assert len({p[0] for p in files(copy, copy._look())}) <= 1, "of one table"
+        except (StorageFailed, KeyboardInterrupt):
+            fails = True
+        storage.before = lambda: None
+        assert fails <= happening.endswith(("fails", "ends"))
+        assert_same(copy, life.path, older=True)
+        assert_same(copy_of(storage, folder / "new"), life.path)
+        assert not list(copy.path.rglob("*.tmp"))
+        if next(left) >= 0:
+            break
+    record_property("points", number)
+    assert number > 4
