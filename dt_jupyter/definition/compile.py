@@ -24,7 +24,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, public_columns
 from dt_jupyter.sources import name_of
-from dt_jupyter.spark import type_text
+from dt_jupyter.spark import text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Compiled:
 def source_schema(spark: SparkSession, source: Source) -> StructType:
     """The schema of a source as it is now; a dynamic table's with its hidden columns."""
     if source.path is not None and source.kind != "FOREIGN":
-        return spark.read.format("delta").load(source.path).schema
+        return spark.read.format("delta").load(text_of_path(source.path)).schema
     return spark.table(source.name.sql).schema
 
 

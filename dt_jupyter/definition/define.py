@@ -55,7 +55,14 @@ from dt_jupyter.sources import (
     sample_files,
     text_at,
 )
-from dt_jupyter.spark import check_cancelled, is_connect, lookup, storage_of, type_text
+from dt_jupyter.spark import (
+    check_cancelled,
+    is_connect,
+    lookup,
+    storage_of,
+    text_of_path,
+    type_text,
+)
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
@@ -384,7 +391,9 @@ class Definer:
             return list(rows.to_pylist())
         with lost_is_named(self.sources, source, of):
             return as_rows(
-                spark.read.format("delta").load(source.path).limit(self.tuning.check_rows)
+                spark.read.format("delta")
+                .load(text_of_path(source.path))
+                .limit(self.tuning.check_rows)
             )
 
     def _wanted(

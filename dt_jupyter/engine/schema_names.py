@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from dt_jupyter.catalog import SchemaMoves
 from dt_jupyter.engine.dropped_schemas import labels_apart
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import is_delta, reach, sql_string
+from dt_jupyter.lake import is_delta, reach, sql_path
 from dt_jupyter.model import DTError, Name, error, quote
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import columns_by_schema
@@ -232,7 +232,7 @@ def _carry(context: Context, tables: Iterable[str], old: str, new: str) -> None:
         found, there = lookup(spark, Name(old, table)), Name(new, table)
         if found is None or not found.location:
             continue
-        place = sql_string(found.location)
+        place = sql_path(found.location)
         spark.sql(f"CREATE TABLE {there.sql} LIKE {Name(old, table).sql} LOCATION {place}")
         if found.files is not None and found.files.partitioned:
             spark.sql(f"MSCK REPAIR TABLE {there.sql}")
@@ -244,7 +244,7 @@ def _let_go(context: Context, schema: str) -> None:
     empty = context.layout.own / "renamed" / uuid.uuid4().hex
     empty.mkdir(parents=True)
     spark = context.spark
-    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {sql_string(str(empty))}")
+    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {sql_path(empty)}")
     spark.sql(f"DROP DATABASE {quote(schema)} CASCADE")
 
 

@@ -114,6 +114,7 @@ from .paths import (
     find_escape as find_escape,
     hadoop_path as hadoop_path,
     local as local,
+    sql_path as sql_path,
     sql_string as sql_string,
     sql_table as sql_table,
 )

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.model import quote
-from dt_jupyter.spark import path_of_text, storage_of
+from dt_jupyter.spark import path_of_text, storage_of, text_of_path
 
 TablePath: TypeAlias = str | os.PathLike[str]
 FETCHED = "fetched"
@@ -55,7 +55,12 @@ def require_openable(path: TablePath) -> None:
 def sql_table(path: TablePath) -> str:
     """The table at `path`, on this disk or any other storage, as Spark SQL names it."""
     text = os.fspath(path)
-    return f"delta.{quote(text if storage_of(text) else str(local(path)))}"
+    return f"delta.{quote(text if storage_of(text) else text_of_path(local(path)))}"
+
+
+def sql_path(path: TablePath) -> str:
+    """A literal of Spark SQL of a path on this disk, or any other storage."""
+    return sql_string(text_of_path(path))
 
 
 def sql_string(text: str) -> str:

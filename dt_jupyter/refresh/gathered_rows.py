@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import MICROS, FastLane, NotSupported, TableLog, arrow_schema, table_refusal
-from dt_jupyter.spark import confs
+from dt_jupyter.spark import confs, text_of_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +45,8 @@ def gather_rows(
         return frame, None
     spark = frame.sparkSession
     with confs(spark, _AS_THEY_ARE):
-        frame.write.mode("overwrite").parquet(str(folder))
-    stored = spark.read.schema(frame.schema).parquet(str(folder))
+        frame.write.mode("overwrite").parquet(text_of_path(folder))
+    stored = spark.read.schema(frame.schema).parquet(text_of_path(folder))
     files = sorted(folder.glob("*.parquet"))
     few = sum(pq.read_metadata(f).num_rows for f in files) <= WHOLE.rows
     if not few or sum(f.stat().st_size for f in files) > WHOLE.bytes:

@@ -46,7 +46,7 @@ from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
-from dt_jupyter.spark import type_text
+from dt_jupyter.spark import text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -462,8 +462,8 @@ class StageRun:
     def staged(self, frame: DataFrame, label: str) -> str:
         """The rows written to files of this attempt, as a relation."""
         folder = self.staging / f"{self.target.path.name}_{label}"
-        frame.write.mode("overwrite").parquet(str(folder))
-        return f"parquet.{quote(str(folder))}"
+        frame.write.mode("overwrite").parquet(text_of_path(folder))
+        return f"parquet.{quote(text_of_path(folder))}"
 
     # -- validations (DT paper 6.1) ---------------------------------------------------------------
 

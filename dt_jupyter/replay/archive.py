@@ -23,6 +23,7 @@ from dt_jupyter.replay.digest import bag_of, columns_of
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
 from dt_jupyter.replay.snapshots import Snapshots, whole
 from dt_jupyter.sources import Moment
+from dt_jupyter.spark import text_of_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +58,9 @@ def read_archive(spark: SparkSession, archive: Archive) -> DataFrame:
     file = Path(archive.folder) / ROWS
     if not file.is_file():
         raise invalid_archive(archive.folder, f"{ROWS} is not there")
-    return spark.read.schema(StructType.fromJson(_parsed(archive.schema))).parquet(str(file))
+    return spark.read.schema(StructType.fromJson(_parsed(archive.schema))).parquet(
+        text_of_path(file)
+    )
 
 
 def verify_archive(bench: Bench, archive: Archive) -> None:

@@ -19,6 +19,7 @@ from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.pace import paid_batches
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
+from dt_jupyter.spark import text_of_path
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _through(rows: DataFrame, folder: Path) -> Iterator[pa.RecordBatch]:
     """Ordered rows through Parquet files, which are gone afterwards."""
     import pyarrow.parquet as pq
 
-    rows.write.mode("overwrite").parquet(str(folder))
+    rows.write.mode("overwrite").parquet(text_of_path(folder))
     try:
         for file in sorted(folder.glob("part-*.parquet")):
             yield from pq.ParquetFile(file).iter_batches(BATCH_ROWS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition import Compiled, Defined, defining_text
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import PlanNode, Size, tree
-from dt_jupyter.lake import ChangePlan, Feed, NotSupported, Relation, Small, is_delta, sql_string
+from dt_jupyter.lake import ChangePlan, Feed, NotSupported, Relation, Small, is_delta, sql_path
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
@@ -226,7 +226,7 @@ class _PlanPrinter:
     def _change_to_come(self, read: SourceRead) -> Relation:
         """The change feed of a hidden stage, at the version to come."""
         ordinal = int(read.source.partition(":")[2])
-        path = sql_string(str(self.sources.layout.stage(self.table.id, ordinal)))
+        path = sql_path(self.sources.layout.stage(self.table.id, ordinal))
         names = ", ".join(quote(c) for c in sorted(read.columns or ()))
         weight = f"IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS {WEIGHT}"
         feed = f"table_changes_by_path({path}, {read.new}, {read.new})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dt_jupyter.lake import partition_values, spark_schema, sql_string
+from dt_jupyter.lake import partition_values, spark_schema, sql_path, sql_string
 from dt_jupyter.model import quote
 from dt_jupyter.sources.file_tables import partition_types
 from dt_jupyter.sources.follow_files import FileSource
@@ -21,7 +21,7 @@ def creation_statements(files: FileSource) -> Iterator[str]:
         f"CREATE TABLE {files.name.sql} ({columns}) USING {files.table.format}",
         f"OPTIONS ({options})" if options else "",
         f"PARTITIONED BY ({', '.join(map(quote, types))})" if types else "",
-        f"LOCATION {sql_string(str(files.place))}",
+        f"LOCATION {sql_path(files.place)}",
     ]
     yield " ".join(filter(None, parts))
     if files.table.tracked is None:

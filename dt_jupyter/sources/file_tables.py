@@ -31,7 +31,7 @@ from dt_jupyter.sources.file_roots import (
     has_braced_folders,
     list_counted,
 )
-from dt_jupyter.spark import FILE_FORMATS, GLOB, CatalogRelation
+from dt_jupyter.spark import FILE_FORMATS, GLOB, CatalogRelation, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -225,7 +225,9 @@ def _is_told(type_: Any) -> bool:
 
 
 def _inferred(spark: SparkSession, table: FileTable) -> str:
-    return spark.sql(f"SELECT * FROM {table.format}.{quote(table.location)}").schema.json()
+    return spark.sql(
+        f"SELECT * FROM {table.format}.{quote(text_of_path(table.location))}"
+    ).schema.json()
 
 
 def partition_types(log: TableLog) -> dict[str, str]:

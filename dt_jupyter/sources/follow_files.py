@@ -36,6 +36,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Name, Timestamp, error
 from dt_jupyter.sources.file_roots import Roots
 from dt_jupyter.sources.file_tables import FileTable, partition_types
+from dt_jupyter.spark import text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -256,21 +257,21 @@ def _reader(spark: SparkSession, source: FileSource) -> DataFrameReader:
     for key, value in source.table.options:
         reader = reader.option(key, value)
     if source.place.is_dir() and source.table.roots is not Roots.PATTERN:
-        reader = reader.option("basePath", str(source.place))
+        reader = reader.option("basePath", text_of_path(source.place))
     return reader
 
 
 def _literal(path: Path) -> str:
     """A path as Spark reads it, whatever characters of a pattern are in it. (Its option against
     patterns reads the other files twice.)"""
-    return _PATTERN.sub(r"\\\g<0>", str(path))
+    return _PATTERN.sub(r"\\\g<0>", text_of_path(path))
 
 
 def _write_rows(
     spark: SparkSession, source: FileSource, files: Sequence[str], folder: Path
 ) -> None:
     rows = _reader(spark, source).load([_literal(source.path(f)) for f in files])
-    rows.write.mode("append").parquet(str(folder))
+    rows.write.mode("append").parquet(text_of_path(folder))
 
 
 __all__ = ["FileSource", "Session", "follow_files", "sample_files"]

@@ -53,6 +53,7 @@ from dt_jupyter.spark import (
     is_connect,
     listed,
     lookup,
+    qualify_text,
     storage_of,
 )
 from dt_jupyter.sql import table_places
@@ -205,7 +206,7 @@ class Sources:
         reader than a dynamic table is told by DT-1109. `tables`: the dynamic tables of that name,
         where they were read already."""
         if name.schema == "delta":
-            path = written or name.table
+            path = qualify_text(self.spark, written or name.table)
             return self._delta(name, path if storage_of(path) else str(hadoop_path(path)))
         table = self.catalog.get(name) if tables is None else tables.get(name)
         if table is not None:
@@ -269,7 +270,8 @@ class Sources:
         return None
 
     def _of_path(self, name: Name, written: str) -> FileTable | None:
-        return of_path(name, written, self._zone, connect=is_connect(self.spark))
+        path = qualify_text(self.spark, written)
+        return of_path(name, path, self._zone, connect=is_connect(self.spark))
 
     def _listed(self, source: Source, table: FileTable | None, of: Name) -> Source:
         """The log of the recorded list, to a dynamic table; other readers have no versions of

@@ -20,6 +20,7 @@ from dt_jupyter.lake import (
     is_delta,
     register,
     require_whole,
+    sql_path,
     sql_string,
     sql_table,
 )
@@ -39,7 +40,7 @@ from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.lakes_of_session import LakeNames
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
-from dt_jupyter.spark import FILE_FORMATS, lookup, path_of_uri
+from dt_jupyter.spark import FILE_FORMATS, lookup, path_of_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,13 +135,13 @@ class Publisher:
             return
         rows = self.spark.sql(f"DESCRIBE DATABASE {quote(schema)}").collect()
         location = next(r[1] for r in rows if r[0] == "Location")
-        tables, folder = self.sources.catalog.tables(), Path(path_of_uri(location))
+        tables, folder = self.sources.catalog.tables(), Path(path_of_text(location))
         number = 1
         while any(t.name.schema != schema and folder in Path(t.path).parents for t in tables):
             number += 1
             folder = self.sources.layout.tables / f"{schema}.{number}.db"
         if number > 1:
-            place = sql_string(str(folder))
+            place = sql_path(folder)
             self.spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {place}")
 
     def _restore_tables(self, tables: Mapping[Name, str]) -> None:

@@ -76,7 +76,9 @@ from .path_texts import (
     GLOB as GLOB,
     path_of_text as path_of_text,
     path_of_uri as path_of_uri,
+    qualify_text as qualify_text,
     storage_of as storage_of,
+    text_of_path as text_of_path,
 )
 from .plan_reads import (
     FILE_SCHEMAS as FILE_SCHEMAS,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
-from dt_jupyter.spark.path_texts import path_of_uri
+from dt_jupyter.spark.path_texts import path_of_text, path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _named(found: Analysed) -> Analysed:
     if found.facts.root == "DescribeDeltaHistoryCommand":
         table = found.plan.table().catalogTable()
         if not table.isDefined():
-            return replace(found, path=str(found.plan.table().path()))
+            return replace(found, path=path_of_text(str(found.plan.table().path())))
         identifier = table.get().identifier()
         return _with_target(found, [identifier.database().get()], identifier.table())
     for node in _candidates(found):
@@ -172,7 +172,7 @@ def _named(found: Analysed) -> Analysed:
 def _with_target(found: Analysed, namespace: list[str], name: str) -> Analysed:
     schema = (namespace[-1] if namespace else "default").lower()
     if schema in FILE_SCHEMAS:
-        return replace(found, path=name)
+        return replace(found, path=path_of_text(name))
     return replace(found, target=Name(schema, name))
 
 

@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException
 
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.spark.path_texts import path_of_text
+from dt_jupyter.spark.path_texts import path_of_text, text_of_path
 from dt_jupyter.spark.sessions import private_session
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ def _match_on_server(spark: SparkSession, pattern: str) -> tuple[str, ...] | Non
     with _listing(spark) as session:
         reader = session.read.format("text").schema(f"`{_OWN}` STRING")
         try:
-            files = reader.option("recursiveFileLookup", "true").load(pattern).inputFiles()
+            files = (
+                reader.option("recursiveFileLookup", "true")
+                .load(text_of_path(pattern))
+                .inputFiles()
+            )
         except AnalysisException as e:
             if e.getCondition() != "PATH_NOT_FOUND":
                 raise

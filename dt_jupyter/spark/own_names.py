@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.spark.path_texts import path_of_uri
+from dt_jupyter.spark.path_texts import path_of_text, path_of_uri, text_of_path
 from dt_jupyter.spark.relations import lookup
 from dt_jupyter.sql import literal
 
@@ -47,7 +47,7 @@ def forget_relation(spark: SparkSession, name: Name) -> None:
 
 def warehouse_of(spark: SparkSession) -> Path:
     """The folder in which a classic session makes tables that are given no place."""
-    return Path(path_of_uri(_conf(spark, _WAREHOUSE)))
+    return Path(path_of_text(_conf(spark, _WAREHOUSE)))
 
 
 def set_warehouse(spark: SparkSession, folder: Path) -> None:
@@ -56,13 +56,13 @@ def set_warehouse(spark: SparkSession, folder: Path) -> None:
     session: Any = spark
     java = session._jsparkSession
     for conf in (java.sessionState().conf().setConfString, java.sharedState().conf().set):
-        conf(_WAREHOUSE, str(folder))
+        conf(_WAREHOUSE, text_of_path(folder))
     set_schema_folder(spark, "default", folder)
 
 
 def set_schema_folder(spark: SparkSession, schema: str, folder: Path) -> None:
     """New tables of the schema are made in `folder`, which need not be there yet."""
-    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {literal(str(folder))}")
+    spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {literal(text_of_path(folder))}")
 
 
 def list_relations(spark: SparkSession, schemas: Sequence[str] | None = None) -> list[Name]:

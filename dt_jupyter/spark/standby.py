@@ -23,6 +23,7 @@ from dt_jupyter.spark.launch import (
     plan_start,
     read_environment,
 )
+from dt_jupyter.spark.path_texts import text_of_path
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -124,9 +125,9 @@ def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
         with environment(start.variables):
             if taken:
                 gateway, context = taken[1:]
-                context.sc().conf().set(_WAREHOUSE, str(warehouse))
+                context.sc().conf().set(_WAREHOUSE, text_of_path(warehouse))
             else:
-                start.conf.set(_WAREHOUSE, str(warehouse))
+                start.conf.set(_WAREHOUSE, text_of_path(warehouse))
                 # A JVM that an earlier session of this process left behind is used again.
                 gateway, context = SparkContext._gateway or launch_java(start), None
             return SparkSession(SparkContext(conf=start.conf, gateway=gateway, jsc=context))

@@ -22,7 +22,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
-from dt_jupyter.spark import is_connect
+from dt_jupyter.spark import is_connect, text_of_path
 from tests.spark.delta_files import local_frame, newest_version
 from tests.spark.rows import close, exact
 
@@ -100,7 +100,7 @@ def read(spark: SparkSession, name: str) -> DataFrame:
     known = _metadata(spark, name)
     if known.tableType().name() == "VIEW":
         paths = _DELTA.findall(known.viewText().get())
-        seen = _through(spark, known, paths[0]) if len(paths) == 1 else None
+        seen = _through(spark, known, paths[0].removeprefix("file:")) if len(paths) == 1 else None
     elif known.provider().isDefined() and known.provider().get() == "delta":
         folder = _place(known.location())
         here = "://" not in folder
@@ -120,7 +120,7 @@ def _metadata(spark: SparkSession, name: str) -> Any:
 
 
 def _through(spark: SparkSession, view: Any, path: str) -> DataFrame | None:
-    text, relation = view.viewText().get(), f"delta.{quote(path)}"
+    text, relation = view.viewText().get(), f"delta.{quote(text_of_path(path))}"
     rows = local_frame(spark, path, newest_version(path)) if text.count(relation) == 1 else None
     if rows is None:
         return None
@@ -209,7 +209,7 @@ def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> D
     version = frontier.versions[id_]
     read = None if "://" in path else local_frame(spark, path, version)
     if read is None:
-        read = spark.read.format("delta").option("versionAsOf", version).load(path)
+        read = spark.read.format("delta").option("versionAsOf", version).load(text_of_path(path))
     if "__dt_visible" in read.columns:
         read = read.where("__dt_visible")
     return read.select(*(quote(c) for c in read.columns if not c.startswith("__dt_")))

@@ -11,7 +11,7 @@ from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.model import Span, error
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.spark import analyse_now
+from dt_jupyter.spark import analyse_now, path_of_text
 from dt_jupyter.sql import (
     as_merge,
     quote_change_columns,
@@ -93,10 +93,15 @@ def _placed_in(statement: S.SparkStatement, replaced: Replaced) -> PlacedByEngin
     paths = [v.removeprefix("DELETE FROM ") for v in values]
     return PlacedByEngine(
         frozenset((*values, *functions)),
-        frozenset(p.partition(".")[2].strip("`") for p in paths if p.startswith("delta.")),
+        frozenset(_folder_in(p) for p in paths if p.startswith("delta.")),
         statement.targets,
         statement.kind is S.SparkKind.QUERY,
     )
+
+
+def _folder_in(relation: str) -> str:
+    """Of a table by its path."""
+    return path_of_text(relation.partition(".")[2].strip("`"))
 
 
 def _text(context: Context, statement: S.SparkStatement, placed: Replaced) -> str:

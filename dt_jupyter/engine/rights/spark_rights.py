@@ -37,6 +37,7 @@ from dt_jupyter.spark import (
     of_frame,
     parse_text,
     provider_of,
+    qualify_text,
     rows_frame,
     run_analysed,
     storage_of,
@@ -138,7 +139,7 @@ class SparkRights:
             raise self.access.refusal(_called(parsed.kind), problem, "Write the statement itself.")
         if shared is not None:
             self._require_shared(parsed, shared)
-        for path in locations(parsed):
+        for path in self._locations(parsed):
             self._require_place(path)
 
     def _require_shared(self, parsed: ParsedText, shared: Shared) -> None:
@@ -149,9 +150,12 @@ class SparkRights:
         provider = provider_of(parsed)
         if provider is not None and provider not in _LAKE_FORMATS:
             raise error("DT-5211", what=f"USING {provider}", problem="it reads another system")
-        for path in locations(parsed):
+        for path in self._locations(parsed):
             if (refused := refused_place(path, shared)) is not None:
                 raise refused
+
+    def _locations(self, parsed: ParsedText) -> list[str]:
+        return [qualify_text(self.access.spark, path) for path in locations(parsed)]
 
     def _require_place(self, path: str) -> None:
         """A table that somebody makes lies in no other's folder: DT-5208."""

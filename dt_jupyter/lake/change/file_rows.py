@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.spark import as_active
+from dt_jupyter.spark import as_active, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,7 +64,7 @@ def _at(spark: SparkSession, path: Path, version: int) -> tuple[Any, Any, Any]:
         raise NotSupported(
             "this is read by Delta's own reader, on classic Spark only", path=str(path)
         )
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, str(path))
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, text_of_path(path))
     none = jvm.scala.Option.empty()
     return jvm, log, log.getSnapshotAt(version, none, none, False)
 

@@ -21,7 +21,7 @@ from dt_jupyter.lake.change.small_changes import Small, why_not_local, why_unkno
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
-from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.lake.paths import sql_path, sql_table
 from dt_jupyter.lake.read.arrow_snapshot import local_view
 from dt_jupyter.lake.read.snapshot import snapshot_sql
 from dt_jupyter.model import quote
@@ -154,7 +154,7 @@ def _feed(
     prefix: str,
     reason: str,
 ) -> Relation:
-    args = f"{sql_string(str(log.path))}, {plan.first}, {plan.last}"
+    args = f"{sql_path(log.path)}, {plan.first}, {plan.last}"
     source, views = f"table_changes_by_path({args})", tuple[str, ...]()
     then, now = log.metadata(plan.last), log.metadata()
     if not _is_read_as_it_was(then, now):

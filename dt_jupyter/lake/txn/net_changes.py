@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dt_jupyter.lake.paths import sql_string
+from dt_jupyter.lake.paths import sql_path
 from dt_jupyter.lake.txn.shadow_log import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
-from dt_jupyter.spark import confs
+from dt_jupyter.spark import confs, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -34,13 +34,13 @@ def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
     by = [names[c] for c in staging.metadata.partition_columns]
     out = staging.folder / f"_folded_{uuid.uuid4().hex}"
     with confs(spark, MICROS):
-        physical.coalesce(1).write.partitionBy(*by).parquet(str(out))
+        physical.coalesce(1).write.partitionBy(*by).parquet(text_of_path(out))
     return [_moved(file, out, staging.folder) for file in sorted(out.rglob("*.parquet"))]
 
 
 def _net(spark: SparkSession, staging: Staging) -> DataFrame:
     first, last = staging.version + 1, staging.last
-    feed = f"table_changes_by_path({sql_string(str(staging.folder))}, {first}, {last})"
+    feed = f"table_changes_by_path({sql_path(staging.folder)}, {first}, {last})"
     columns = [f["name"] for f in staging.metadata.fields]
     listed = ", ".join(map(quote, columns))
     rows = spark.sql(f"SELECT {listed}, _change_type FROM {feed}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.lake.delta_log.create_commit import plain_fields, write_first
 from dt_jupyter.lake.delta_log.table_log import TableLog, is_delta
 from dt_jupyter.lake.errors import NameTaken, TableGone
-from dt_jupyter.lake.paths import TablePath, local, sql_string, sql_table
+from dt_jupyter.lake.paths import TablePath, local, sql_path, sql_string, sql_table
 from dt_jupyter.lake.types import is_inexact
 from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql
 from dt_jupyter.lake.write.locks import lock_file
@@ -155,8 +155,7 @@ def register(spark: SparkSession, name: Name, path: TablePath) -> None:
         known = None
     if known is None:
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(name.schema)}")
-        location = sql_string(folder)  # a URI would be encoded once more
-        spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {location}")
+        spark.sql(f"CREATE TABLE {name.sql} USING delta LOCATION {sql_path(folder)}")
     elif known.location is None or _real(known.location) != folder:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
 

@@ -12,7 +12,7 @@ from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP, hidden
-from dt_jupyter.spark import confs, whole_frame
+from dt_jupyter.spark import confs, text_of_path, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,7 +64,7 @@ def _save(request: CommitRequest, rows: DataFrame, mode: str, options: Mapping[s
     writer = rows.write.format("delta").mode(mode).options(**options)
     writer.option("txnAppId", request.app_id).option("txnVersion", request.sequence).option(
         "userMetadata", request.user_metadata
-    ).save(str(request.folder))
+    ).save(text_of_path(request.folder))
 
 
 def _merge(request: CommitRequest, change: Merge, rows: DataFrame, spark: SparkSession) -> None:
