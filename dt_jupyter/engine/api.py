@@ -128,6 +128,7 @@ class Engine:
         with terminal_line("Starting Spark"):
             session = spark or services.own_session(layout, memory)
         with terminal_line(f"Opening {layout.lake}"):
+            services.require_shared_disk(session, layout)
             opened = Shared.of(roots) if shared else None
             context = services.build(session, layout, clock or Clock(), tuning, opened, catalog)
             try:

@@ -71,10 +71,12 @@ from dt_jupyter.spark import (
     builtin_functions,
     find_java,
     is_connect,
+    is_shared,
     local_session,
     path_of_uri,
     prepare_session,
     private_session,
+    runs_elsewhere,
     start_writer,
     storage_of,
 )
@@ -240,6 +242,14 @@ def lake_layout(lake: str | os.PathLike[str]) -> Layout:
     except OSError as e:
         raise error("DT-5103", path=lake, problem=str(e), hint="Choose another folder.") from e
     return layout
+
+
+def require_shared_disk(spark: SparkSession, layout: Layout) -> None:
+    """DT-5103 where tasks of Spark would read and write another folder of that name."""
+    if runs_elsewhere(spark) and not is_shared(spark, layout.own):
+        problem = "not each machine that Spark runs on finds its files"
+        hint = "Choose a folder of a disk that all of them mount under this path."
+        raise error("DT-5103", path=layout.lake, problem=problem, hint=hint)
 
 
 def start_session(lake: str | os.PathLike[str]) -> SparkSession:

@@ -124,6 +124,7 @@ from .sessions import (
     private_session as private_session,
     reset_session as reset_session,
 )
+from .shared_disk import is_shared as is_shared, runs_elsewhere as runs_elsewhere
 from .standby import (
     dismiss as dismiss,
 )

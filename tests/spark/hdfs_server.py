@@ -7,9 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 import pyspark
 
@@ -37,15 +35,14 @@ def _jars() -> Jars:
 
 class HdfsServer:
     """Empty at first; files are at `url`. What `serves` can be stopped and started, as a NameNode
-    that restarts. A session needs no `confs` for it."""
-
-    confs: Mapping[str, str] = MappingProxyType({})
+    that restarts. With the `confs` a session finds there what has no scheme, as on a cluster."""
 
     def __init__(self) -> None:
         jars = _jars().find()
         self.folder = folder = Path(tempfile.mkdtemp(prefix="dt-hdfs-"))
         port, data, web, ipc, http = (free_port() for _ in range(5))
         self.url = f"hdfs://127.0.0.1:{port}"
+        self.confs = {"spark.hadoop.fs.defaultFS": self.url}
         conf = {
             "fs.defaultFS": self.url,
             "dfs.namenode.name.dir": (folder / "names").as_uri(),

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dt_jupyter.dispatch.dispatcher import Desk
+from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
+from dt_jupyter.spark import is_shared, runs_elsewhere, shared_disk
 from tests.faults.test_refresh_faults import QUERY
 from tests.spark.engine_lab import CATALOG, TABLES, Lab, refused
 from tests.spark.kinds_of_spark import KIND
@@ -22,6 +24,8 @@ from tests.spark.refresh.test_operators import QUERIES
 from tests.spark.refresh.test_oracle_random import Tables
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.spark.hdfs_server import HdfsServer
     from tests.spark.standalone import StandaloneCluster
 
@@ -51,6 +55,24 @@ def shop(quick_lab: Lab) -> Lab:
 def test_the_catalog_is_where_the_run_says(shop: Lab) -> None:
     kept_in_file = (shop.folder / "_dt" / "catalog.sqlite").exists()
     assert kept_in_file == (CATALOG == "sqlite")
+
+
+def test_a_lake_that_not_each_machine_has_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files would be written to as many disks as there are, and the log name all of them."""
+    if not runs_elsewhere(spark):
+        assert KIND == "local"
+        return
+    assert is_shared(spark, tmp_path)
+    if KIND == "cluster":  # where each process finds another folder there
+        assert not is_shared(spark, Path("/proc/self/cwd"))
+    text = shared_disk.text_of_path
+    monkeypatch.setattr(shared_disk, "text_of_path", lambda path: f"{text(path)}-elsewhere")
+    with refused("DT-5103") as found:
+        Engine.connect(tmp_path / "lake", spark=spark, scheduler=False)
+    assert "not each machine" in str(found[0])
+    assert not list((tmp_path / "lake").rglob("probe-*"))
 
 
 def test_each_operator_is_kept(quick_lab: Lab) -> None:
