@@ -1,5 +1,5 @@
-"""Each part of the engine, and all operators over random rows, with the tables on storage that is
-no disk, and the catalog in PostgreSQL."""
+"""Each part of the engine, all operators over random rows, and processes that are killed, with the
+tables on storage that is no disk, and the catalog in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = ("anywhere", "refresh/test_operators.py", "refresh/test_oracle_random.py")
+FILES = (
+    "spark/anywhere", "spark/refresh/test_operators.py", "spark/refresh/test_oracle_random.py",
+)  # fmt: skip
+KILLED = "faults/test_refresh_faults.py"
+"""Of processes that are told nothing of a store but its address."""
 
 
-@pytest.mark.parametrize("storage", ["hdfs", "s3"])
-def test_each_part_with_its_tables_elsewhere(storage: str) -> None:
+@pytest.mark.parametrize(("storage", "files"), [("hdfs", (*FILES, KILLED)), ("s3", FILES)])
+def test_each_part_with_its_tables_elsewhere(storage: str, files: tuple[str, ...]) -> None:
     options = ["-q", "--timeout=900", "-m", "nightly or not nightly"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *(f"tests/spark/{name}" for name in FILES)],
+        [sys.executable, "-m", "pytest", *options, *(f"tests/{name}" for name in files)],
         cwd=ROOT,
         env={**os.environ, "DT_TEST_TABLES": storage, "DT_TEST_CATALOG": "postgresql"},
         capture_output=True,
