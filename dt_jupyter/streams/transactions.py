@@ -28,7 +28,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import name_of
-from dt_jupyter.spark import RelationKind, lookup
+from dt_jupyter.spark import RelationKind, lookup, text_of_path
 from dt_jupyter.sql import relations_in, statement_values as S
 from dt_jupyter.streams.change_query import ChangeRows
 from dt_jupyter.streams.intents import versions_read
@@ -115,7 +115,7 @@ class Transactions:
                 raise
             tx.held.close()
             for path in done:
-                self.streams.changes.spark.catalog.refreshByPath(path)
+                self.streams.changes.spark.catalog.refreshByPath(text_of_path(path))
             return done
 
     def require_allowed(self, statement: S.Statement) -> None:

@@ -33,6 +33,7 @@ from dt_jupyter.lake.write.failpoints import reach
 from dt_jupyter.lake.write.local_rows import FastLane, as_append
 from dt_jupyter.lake.write.locks import PATIENCE, table_lock
 from dt_jupyter.lake.write.writer_engine import EngineCommit
+from dt_jupyter.spark import text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,7 +103,7 @@ def _locked(
     if request.cluster_by is not None and spark is not None:
         _recluster(spark, log, request.cluster_by)
     if local and spark is not None:
-        spark.catalog.refreshByPath(str(log.path))
+        spark.catalog.refreshByPath(text_of_path(log.path))
     new = log.new_files(mine.version, mine.version)
     counts = statistics(mine, chosen.rows_before, sum(int(f["size"]) for f in new))
     return Committed(mine.version, counts, chosen.name, chosen.reason)

@@ -50,11 +50,13 @@ def test_the_lake_stays_on_the_disk(cluster: Cluster, tmp_path: Path) -> None:
     lab.dynamic_table("all_anew", "SELECT k FROM item", "REFRESH_MODE = FULL")
     lab.sql("CREATE STREAM news ON TABLE item")
     lab.table("got", "id INT")
+    lab.spark.sql("CACHE TABLE counted")
     lab.insert("item", "3, 'a'")
     lab.sql("DELETE FROM item WHERE id = 2")
     found = [lab.refresh(name) for name in ("counted", "over", "all_anew")]
     assert found == ["INCREMENTAL", "INCREMENTAL", "FULL"]
     lab.verified("counted", "over", "all_anew")
+    assert [tuple(row) for row in lab.spark.table("counted").collect()] == [("a", 2)]
     lab.sql("INSERT INTO got SELECT id FROM news WHERE id = 3")
     assert lab.rows("got") == [(3,)]
     lab.sql("BEGIN; UPDATE item SET k = 'c' WHERE id = 1; INSERT INTO got VALUES (9); COMMIT")
