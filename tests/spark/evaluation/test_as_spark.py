@@ -367,6 +367,7 @@ def answers(bench: Bench) -> dict[str, tuple[list[str], list[object]]]:
     return {rest: (of, from_spark(bench.spark, of, rest)) for rest, of in known.items()}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_wrong_rule_is_seen(
     bench: Bench,

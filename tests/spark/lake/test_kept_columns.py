@@ -127,6 +127,7 @@ def test_types_that_were_widened_in_place(quick_spark: SparkSession, lake_dir: P
     assert live(spark, log, KeptColumns(), WIDENED) == []
 
 
+@pytest.mark.nightly
 def test_a_vector_that_is_taken_for_another_is_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +136,7 @@ def test_a_vector_that_is_taken_for_another_is_caught(
     assert {how for _, how in wrong} >= {"rows"}
 
 
+@pytest.mark.nightly
 def test_places_of_other_values_are_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -401,6 +401,7 @@ _MUTANTS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", some(1, _MUTANTS))
 def test_a_mutated_rule_is_caught(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """By verify, or by a validation of the refresh itself: never silently."""

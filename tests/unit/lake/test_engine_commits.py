@@ -264,7 +264,7 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@pytest.mark.parametrize("mutant", some(3, MUTANTS))
 def test_a_mutant_is_caught(tmp_path: Path, mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writer_engine, "_SMALL_ROWS", 2)
     monkeypatch.setattr(*MUTANTS[mutant])
