@@ -7,12 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.path_texts import text_of_path
 from dt_jupyter.spark.session_confs import confs
-from dt_jupyter.spark.sessions import private_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +26,7 @@ _EACH_ALONE = {
     "spark.sql.sources.useV1SourceList": "text",
 }
 """A task for each file."""
-_MISSED = ("PATH_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST")
+_MISSED = ("[PATH_NOT_FOUND]", "[FAILED_READ_FILE.FILE_NOT_EXIST]")
 
 
 def runs_elsewhere(spark: SparkSession) -> bool:
@@ -41,11 +41,10 @@ def is_shared(spark: SparkSession, folder: Path) -> bool:
     try:
         for number in range(_count_tasks(spark)):
             (probe / str(number)).write_text("x")
-        session = private_session(spark)
-        with confs(session, _EACH_ALONE):
-            session.read.schema("value STRING").text(text_of_path(probe)).count()
-    except PySparkException as e:
-        if (e.getCondition() or "") not in _MISSED:
+        with confs(spark, _EACH_ALONE):
+            spark.read.schema("value STRING").text(text_of_path(probe)).count()
+    except (PySparkException, Py4JJavaError) as e:
+        if not any(condition in str(e) for condition in _MISSED):
             raise
         return False
     finally:

@@ -62,7 +62,7 @@ def test_the_lake_stays_on_the_disk(cluster: Cluster, tmp_path: Path) -> None:
     lab.sql("BEGIN; UPDATE item SET k = 'c' WHERE id = 1; INSERT INTO got VALUES (9); COMMIT")
     assert lab.refresh("counted") == "INCREMENTAL"
     assert lab.sql("SELECT count(*) FROM item CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1)")
-    assert lab.sql("SELECT k FROM counted AT (VERSION => 0)") != []
+    assert lab.sql("SELECT k FROM counted AT (VERSION => 1)") != []
     lab.sql("CREATE DYNAMIC TABLE twin CLONE counted; DROP DYNAMIC TABLE counted")
     lab.sql("UNDROP DYNAMIC TABLE counted")
     lab.reopen()
@@ -103,7 +103,7 @@ def test_a_path_is_found_where_spark_finds_it(cluster: Cluster) -> None:
     assert lab.rows("d") == lab.rows("e") == [(1,), (2,)]
     assert lab.sql("SELECT id FROM delta.`/data/far` AT (VERSION => 1)") == [(1,)]
     assert (cluster.folder / "far" / "_delta_log").is_dir()
-    assert len(list((lab.folder / "_dt" / "copied_logs").iterdir())) == 1
+    assert len(list((lab.folder / "_dt" / "copied_logs").glob("*/"))) == 1
 
 
 def test_a_role_makes_no_table_where_one_of_the_lake_is(cluster: Cluster) -> None:
