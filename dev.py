@@ -6,7 +6,8 @@
     python3 dev.py test connect     a small suite on a server of Spark Connect
     python3 dev.py test cluster     the same on a cluster of Spark, with the catalog in PostgreSQL
                                     and the tables on HDFS
-    python3 dev.py test nightly     what takes too long for every change: many seeds and cases
+    python3 dev.py test nightly     what takes too long for every change: many seeds and cases;
+                                    with --part 2/3 the second third of its files
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
@@ -134,6 +135,7 @@ def main(arguments: list[str]) -> int:
     commands.add_parser("demo", help="run the demo notebook without a browser")
     test = commands.add_parser("test", help="run every check")
     test.add_argument("folders", nargs="*", metavar="FOLDER", help="only these folders of tests/")
+    test.add_argument("--part", metavar="N/M", help="of the nightly files the N-th of M parts")
     commands.add_parser("lint", help="style, types and layers")
     commands.add_parser("docs", help="write the reference pages and build the site")
     bench = commands.add_parser("bench", help="run the benchmarks")
@@ -144,7 +146,7 @@ def main(arguments: list[str]) -> int:
             case "demo":
                 return demo()
             case "test":
-                return test_all(chosen.folders)
+                return test_all(chosen.folders, chosen.part)
             case "lint":
                 return report(run_all(lint_checks()))
             case "docs":
@@ -278,8 +280,9 @@ def docs_checks() -> list[Check]:
     ]
 
 
-def test_checks(folders: Sequence[str]) -> list[Check]:
-    """One pytest for each folder that exists, and one for those that go together."""
+def test_checks(folders: Sequence[str], part: Mapping[str, str]) -> list[Check]:
+    """One pytest for each folder that exists, and one for those that go together; `part` tells
+    what runs nightly which part of it is to."""
     reports = VENV / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
@@ -291,12 +294,12 @@ def test_checks(folders: Sequence[str]) -> list[Check]:
     if together := [folder for folder in TOGETHER if folder in found]:
         runs.append(together)
     return [
-        *(pytest_of(each, reports) for each in runs),
+        *(pytest_of(each, reports, part) for each in runs),
         *(pytest_on(kind, reports) for kind in kinds),
     ]
 
 
-def pytest_of(folders: Sequence[str], reports: Path) -> Check:
+def pytest_of(folders: Sequence[str], reports: Path, part: Mapping[str, str]) -> Check:
     """One pytest over folders of tests/."""
     name = "-".join(folders)
     counts = reports / f"{name}.xml"
@@ -310,8 +313,18 @@ def pytest_of(folders: Sequence[str], reports: Path) -> Check:
     more = HAVE_NIGHTLY if NIGHTLY in folders else ()
     words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in (*folders, *more)), *options]
     command: Command = [*BEHIND, *words] if shared else words
-    told = BOTH_ORACLES if NIGHTLY in folders else {}
+    told = {**BOTH_ORACLES, **part} if NIGHTLY in folders else {}
     return Check(f"pytest tests/{name}", command, report=counts, behind=shared, variables=told)
+
+
+def of_part(part: str | None) -> Mapping[str, str]:
+    """What tests are told of the part that is to run."""
+    if part is None:
+        return {}
+    number, slash, parts = part.partition("/")
+    if not (slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
+        raise Stop(f"--part {part}: write it as 2/3, the second of three.")
+    return {"DT_TEST_PART": part}
 
 
 def pytest_on(kind: str, reports: Path) -> Check:
@@ -357,9 +370,12 @@ def extension_checks() -> list[Check]:
     return [Check("npm run check", ["npm", "run", "check"], folder, first=install)]
 
 
-def test_all(folders: Sequence[str]) -> int:
+def test_all(folders: Sequence[str], part: str | None) -> int:
     """Every check, or only the tests of `folders`; the status is 0 if all of them passed."""
     known = (*FOLDERS, *KINDS, *NAMED)
+    if part is not None and NIGHTLY not in folders:
+        raise Stop("--part is of what runs nightly: python3 dev.py test nightly --part 2/3.")
+    nightly = of_part(part)
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
     begun = time.monotonic()
@@ -371,7 +387,7 @@ def test_all(folders: Sequence[str]) -> int:
         set_up("test")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     checks = [] if folders else lint_checks()
-    tests = test_checks(folders or (*FOLDERS, *KINDS))
+    tests = test_checks(folders or (*FOLDERS, *KINDS), nightly)
     if any(check.name == "pytest tests/browser" for check in tests):
         note(problems, need_browser)
     late = [check for check in extension if check not in early]

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from tests.sinks.kafka_server import KafkaServer
     from tests.sinks.servers import PostgresServer
 
-os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="dt-state-")
+STATE = tempfile.TemporaryDirectory(prefix="dt-state-", ignore_cleanup_errors=True)
+os.environ["XDG_STATE_HOME"] = STATE.name
 """What the tests open is not what a user opened: kernels that they start inherit it."""
 gc.set_threshold(100_000, 20, 100)
 """Short runs have the memory: collected as often as by default, they take a sixth longer."""
 TESTS = Path(__file__).parent
+PART = os.environ.get("DT_TEST_PART")
+"""`2/3`: of the files with nightly tests the second, the fifth and so on; None: all."""
 DURATIONS: dict[str, float] = json.loads((TESTS / "durations.json").read_text("utf-8"))
 
 
@@ -45,5 +48,15 @@ def postgres() -> Iterator[PostgresServer]:
     server.end()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: -DURATIONS.get(item.path.relative_to(TESTS).as_posix(), 0.0))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: (-DURATIONS.get(_file_of(item), 0.0), _file_of(item)))
+    if PART is not None:
+        number, parts = map(int, PART.split("/"))
+        nightly = (_file_of(item) for item in items if item.get_closest_marker("nightly"))
+        chosen = set(list(dict.fromkeys(nightly))[number - 1 :: parts])
+        config.hook.pytest_deselected(items=[i for i in items if _file_of(i) not in chosen])
+        items[:] = [item for item in items if _file_of(item) in chosen]
+
+
+def _file_of(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).as_posix()

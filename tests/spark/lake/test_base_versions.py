@@ -115,7 +115,7 @@ def test_rows_of_a_partitioned_table(spark: SparkSession, log: TableLog, lake_di
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 108))
 def test_rows_of_many_lives(spark: SparkSession, log: TableLog, seed: int) -> None:
     assert live(spark, log, seed, count=20) == []
 

@@ -14,10 +14,7 @@ __all__ = ["without_schemas"]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("between", [True, False], ids=["rows", "no rows"])
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda c: c.title)
-def test_what_happens_upstream_before_a_restart(
-    quick_lab: Lab, chapter: Chapter, between: bool
-) -> None:
-    problems = played(quick_lab, chapter.cases, between=between, deep=True, restart=True)
+def test_what_happens_upstream_before_a_restart(quick_lab: Lab, chapter: Chapter) -> None:
+    problems = played(quick_lab, chapter.cases, between=True, deep=True, restart=True)
     assert not problems, "\n".join(problems)
