@@ -246,7 +246,11 @@ def lake_layout(lake: str | os.PathLike[str]) -> Layout:
 
 def require_shared_disk(spark: SparkSession, layout: Layout) -> None:
     """DT-5103 where tasks of Spark would read and write another folder of that name."""
-    if runs_elsewhere(spark) and not is_shared(spark, layout.own):
+    try:
+        shared = not runs_elsewhere(spark) or is_shared(spark, layout.own)
+    except OSError as e:
+        raise error("DT-5103", path=layout.lake, problem=e, hint="Choose another folder.") from e
+    if not shared:
         problem = "not each machine that Spark runs on finds its files"
         hint = "Choose a folder of a disk that all of them mount under this path."
         raise error("DT-5103", path=layout.lake, problem=problem, hint=hint)

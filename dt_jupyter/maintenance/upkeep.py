@@ -22,6 +22,7 @@ from dt_jupyter.lake import (
     retention,
     run_vacuum,
 )
+from dt_jupyter.maintenance.staged_changes import drop_staged
 from dt_jupyter.maintenance.unread_lists import remove_list, unread_lists
 from dt_jupyter.model import (
     DynamicTable,
@@ -214,7 +215,9 @@ class Keeper:
         return tuple(q for q in found if q.kind == Named.PIN)
 
     def reap(self) -> None:
-        """Holds that ran out, or whose process is gone, and copies that nobody knows."""
+        """Holds that ran out, or whose process is gone, copies that nobody knows, and what
+        refreshes put aside that are gone."""
+        drop_staged(self.sources.catalog, self.layout)
         with vacuum_lock(self.layout):
             for hold in self.sources.catalog.reap_holds():
                 drop_mirror(self.layout.pins / hold.id)

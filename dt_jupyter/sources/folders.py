@@ -79,6 +79,11 @@ class Layout:
         """The backing table of a hidden stage."""
         return self.folder(dt_id) / f"stage_{ordinal}"
 
+    @property
+    def staged(self) -> Path:
+        """Changes that are too large for the driver, a folder for each refresh."""
+        return self.own / "staging"
+
     def staging(self, attempt: str) -> Path:
         """Where a refresh puts a change that is too large for the driver; gone with the attempt."""
-        return self.own / "staging" / attempt
+        return self.staged / attempt
