@@ -131,7 +131,7 @@ def till(lab: Lab) -> Iterator[Till]:
         yield Till(lab, forked)
 
 
-EACH_TIME = ("insert", "dt.consume")
+EACH_TIME = ("insert", "transaction")
 WAYS = (*EACH_TIME, *(way for way in CONSUMPTIONS if way not in EACH_TIME))
 
 
