@@ -186,6 +186,7 @@ def test_a_lake_moves_to_a_server_with_its_history(
     held.context.state.closed = True
 
 
+@pytest.mark.nightly
 def test_the_command_line_takes_the_address(shop: Lab, postgres: PostgresServer) -> None:
     shop.engine.close()
     command = [sys.executable, "-m", "dt_jupyter", "--catalog", postgres.url, str(shop.folder)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LINES = (Path(__file__).parents[2] / "unit" / "queries.sql").read_text("utf-8").splitlines()
 CORPUS = [text for text in _LINES if text and not text.startswith("--")]
-PARTS = 5
+PARTS = 10
 TABLES: Mapping[str, str] = {
     "t": "id INT, k STRING, v INT, f INT",
     "u": "id INT, k STRING, name STRING",

@@ -70,6 +70,7 @@ def world(lab: Lab, calls: Calls) -> Iterator[Lab]:
     lab.sql("DROP FUNCTION louder")
 
 
+@pytest.mark.nightly
 def test_they_are_checked_and_none_is_called_and_what_is_wrong_is_found(
     world: Lab, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def test_rows_are_those_of_an_older_version_and_the_changes(
     assert live(spark, log, seed) == []
 
 
+@pytest.mark.nightly
 def test_rows_of_a_partitioned_table(spark: SparkSession, log: TableLog, lake_dir: Path) -> None:
     parts = make(
         spark, lake_dir / "p", COLUMNS, feed=True, vectors=False, more="PARTITIONED BY (d, s)"
@@ -222,6 +223,7 @@ def test_files_that_vacuum_took(spark: SparkSession, log: TableLog) -> None:
     assert base_of(bases, log) == last
 
 
+@pytest.mark.nightly
 def test_another_table_at_its_place(spark: SparkSession, log: TableLog) -> None:
     bases, copy = BaseVersions(KeptColumns()), Path(log.path).with_name("copy")
     shutil.copytree(log.path, copy)

@@ -316,6 +316,7 @@ def test_writers_take_turns(
     t.check()
 
 
+@pytest.mark.nightly
 def test_the_first_read_after_a_small_commit_costs_as_much_as_after_one_by_spark(
     spark: SparkSession, lake_dir: Path
 ) -> None:

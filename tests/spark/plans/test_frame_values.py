@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from pyspark.sql import DataFrame, functions as F
 
 from tests.spark.engine_lab import Lab, refused
@@ -14,6 +15,7 @@ def _rows(frame: DataFrame) -> list[str]:
     return sorted(map(repr, frame.collect()))
 
 
+@pytest.mark.nightly
 def test_values_and_fields_of_structs_are_kept_incrementally(quick_lab: Lab) -> None:
     lab, spark = quick_lab, quick_lab.spark
     lab.table(

@@ -89,6 +89,7 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(lab: Lab) -> None:
     lab.verified("free", "bound")
 
 
+@pytest.mark.nightly
 def test_what_is_computed_anew_in_this_process_keeps_its_state(quick_lab: Lab) -> None:
     """Until Spark had to: its next one leaves the state out, and one after that has it again."""
     lab = quick_lab

@@ -121,7 +121,7 @@ PARTS = 4
 
 
 @pytest.mark.parametrize(
-    ("part", "batches"), some(PARTS // 2, [(p, n) for n in (1, 3) for p in range(PARTS)])
+    ("part", "batches"), some(1, [(p, n) for n in (1, 3) for p in range(PARTS)])
 )
 def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int, batches: int) -> None:
     """In every second part no table is taken for a small one, so that what a change needs of the

@@ -149,6 +149,7 @@ def test_a_first_refresh_on_schedule_sees_what_the_source_is_then(lab: Lab) -> N
     agrees(lab, "d", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_a_past_data_timestamp_has_the_columns_of_its_time(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE DYNAMIC TABLE d AS SELECT * FROM ro")

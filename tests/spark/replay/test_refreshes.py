@@ -54,6 +54,7 @@ def test_incremental_refreshes_again(shared_lab: Lab, sale: str) -> None:
     assert len(engine.pins()) == 0
 
 
+@pytest.mark.nightly
 def test_first_and_full_refreshes_again(shared_lab: Lab, sale: str) -> None:
     engine = shared_lab.engine
     shared_lab.dynamic_table("least", f"SELECT shop, price FROM {sale} ORDER BY price LIMIT 1")

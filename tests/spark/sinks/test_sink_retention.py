@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from dt_jupyter.lake import TableLog
 from tests.spark.engine_lab import refused
 from tests.spark.sinks.shop import Shop
@@ -58,6 +60,7 @@ def any_file_may_go(shop: Shop) -> Iterator[None]:
         shop.lab.spark.conf.unset(UNCHECKED)
 
 
+@pytest.mark.nightly
 def test_a_source_that_was_compacted_is_delivered_on(shop: Shop) -> None:
     """OPTIMIZE changes no row, so each sink stands before it, at files that VACUUM then takes."""
     shop.sql(

@@ -66,6 +66,7 @@ def rows(lab: Lab, version: int | None = None, ids: bool = False) -> list[tuple[
     return sorted((tuple(r) for r in found.collect()), key=repr)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", some(1, KINDS))
 def test_a_table_written_several_times_gets_one_commit(quick_lab: Lab, kind: str) -> None:
     more, properties = KINDS[kind]
