@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from dt_jupyter.model import quote
 from dt_jupyter.sources import lakes_of_session
-from dt_jupyter.spark import is_connect
+from dt_jupyter.spark import (
+    forget_relation,
+    is_connect,
+    keeps_own_names,
+    list_relations,
+    schema_folders,
+)
 from tests.java_options import LONG_LIVED
 from tests.spark.engine_lab import (
     CATALOG,
@@ -83,14 +90,26 @@ def _stop(session: SparkSession) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _confs_of_a_file() -> Iterator[None]:
-    """What the tests of a file set in the session, and in their thread, ends with the file; so
-    does an engine that one left open, as whoever is killed does."""
+    """What the tests of a file set in the session, and in their thread, ends with the file; so do
+    an engine that one left open, as whoever is killed does, and the names that the session has."""
     yield
     lakes_of_session._of_application.clear()
     for session in _STARTED:
         session.sql("RESET")
+        _forget_names(session)
         for name in () if is_connect(session) else _OF_A_GROUP:
             session.sparkContext.setLocalProperty(name, None)
+
+
+def _forget_names(session: SparkSession) -> None:
+    if not keeps_own_names(session):
+        return
+    session.sql("USE default")
+    for name in list_relations(session):
+        forget_relation(session, name)
+    for schema in schema_folders(session):
+        if schema != "default":
+            session.sql(f"DROP SCHEMA {quote(schema)}")
 
 
 @pytest.fixture(scope="session")
