@@ -75,7 +75,7 @@ def check(error: DTError, *texts: str) -> None:
 
 
 @given(st.sampled_from(VALID), st.randoms(use_true_random=False))
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_mutations_of_valid_scripts(valid: str, rng: random.Random) -> None:
     script = mutated(valid, rng)
     try:
