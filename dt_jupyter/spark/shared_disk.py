@@ -23,7 +23,6 @@ _EACH_ALONE = {
     "spark.sql.files.maxPartitionBytes": "1",
     "spark.sql.files.openCostInBytes": "0",
     "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.sources.useV1SourceList": "text",
 }
 """A task for each file."""
 _MISSED = ("[PATH_NOT_FOUND]", "[FAILED_READ_FILE.FILE_NOT_EXIST]")
