@@ -25,7 +25,7 @@ _EACH_ALONE = {
     "spark.sql.files.ignoreMissingFiles": "false",
 }
 """A task for each file."""
-_MISSED = ("[PATH_NOT_FOUND]", "[FAILED_READ_FILE.FILE_NOT_EXIST]")
+_MISSED = ("[PATH_NOT_FOUND]", "[FAILED_READ_FILE.")
 
 
 def runs_elsewhere(spark: SparkSession) -> bool:
@@ -37,6 +37,7 @@ def is_shared(spark: SparkSession, folder: Path) -> bool:
     """Whether Spark finds there what this process writes, wherever its tasks run: by a job of a few
     tasks for each executor that it has, each of which reads a file."""
     probe = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))
+    probe.chmod(0o755)  # executors may run as another user
     try:
         for number in range(_count_tasks(spark)):
             (probe / str(number)).write_text("x")
