@@ -43,7 +43,7 @@ def path_of_text(text: str) -> str:
 
 def text_of_path(path: str | os.PathLike[str]) -> str:
     """An absolute path of this disk as Spark reads it, whatever file system paths without a scheme
-    are of; one of other storage as it is."""
+    are of; one of other storage as it is. It is no URI: that Spark would encode once more."""
     text = os.fspath(path)
     return f"file:{text}" if text.startswith("/") else text
 

@@ -132,7 +132,7 @@ def test_an_older_version_is_found_by_a_newer_one(spark: SparkSession, log: Tabl
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("broken", some(1, ["weights", "nulls", "all stay"]))
+@pytest.mark.parametrize("broken", ["weights", "nulls", "all stay"])
 def test_changes_that_are_taken_wrongly_are_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:

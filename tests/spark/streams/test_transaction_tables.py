@@ -11,7 +11,6 @@ import pytest
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.delta_log.actions import read_actions
 from dt_jupyter.lake.delta_log.log_state import table_state
-from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.spark.lake_tables import difference
 
@@ -67,7 +66,7 @@ def rows(lab: Lab, version: int | None = None, ids: bool = False) -> list[tuple[
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("kind", some(1, KINDS))
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_table_written_several_times_gets_one_commit(quick_lab: Lab, kind: str) -> None:
     more, properties = KINDS[kind]
     log = made(quick_lab, more, properties)
