@@ -17,7 +17,7 @@ __all__ = ["Tuning", "connect", "load_ipython_extension", "unload_ipython_extens
 
 
 def connect(lake: str = "lake", spark: SparkSession | None = None, **options: Any) -> Engine:
-    """Open the engine on a lake folder; see `dt_jupyter.engine.Engine.connect`."""
+    """Open the engine on a lake; see `dt_jupyter.engine.Engine.connect`."""
     from dt_jupyter.engine import Engine
 
     engine = Engine.connect(lake, spark=spark, **options)

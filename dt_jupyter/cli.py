@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("lake", metavar="LAKE", help="the lake's folder")
+    parser.add_argument("lake", metavar="LAKE", help="the lake: a folder, or hdfs://…")
     parser.add_argument("--memory", default="2g", help="heap of the local Spark (default: 2g)")
     parser.add_argument(
         "--catalog", metavar="URL",

@@ -1,6 +1,7 @@
 from .alert_rows import AlertRows as AlertRows
 from .attempts import Attempts as Attempts, Overtaken as Overtaken
 from .catalog_place import (
+    CATALOG_FILE as CATALOG_FILE,
     CatalogPlace as CatalogPlace,
     read_place as read_place,
 )

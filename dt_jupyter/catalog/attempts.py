@@ -431,11 +431,6 @@ class Attempts(Store):
             raise error("DT-2109", timestamp=t, low=low, high=now)
         return held
 
-    def let_go(self, attempt: Attempt) -> None:
-        """The attempt has ended here, though the catalog could not be told: its lease keeps nobody
-        of this engine out."""
-        self._let_go.add(attempt.id)
-
     def _is_leased(self, row: RowMapping) -> bool:
         if row["attempt"] in self._let_go:
             return False

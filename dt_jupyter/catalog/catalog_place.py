@@ -12,7 +12,7 @@ from pathlib import Path
 from dt_jupyter.lake import sync, write_durable
 from dt_jupyter.model import error
 
-_FILE = "catalog.json"
+CATALOG_FILE = "catalog.json"
 _ID = re.compile("[0-9a-f]{32}")
 """It is a part of statements."""
 
@@ -33,7 +33,7 @@ class CatalogPlace:
 def read_place(folder: Path) -> CatalogPlace | None:
     """What is written in the folder of the catalog; None: its catalog has always been a file.
     DT-5102 where it is written and cannot be read."""
-    file = folder / _FILE
+    file = folder / CATALOG_FILE
     try:
         found = json.loads(file.read_text("utf-8"))
         if _ID.fullmatch(found["id"]) is None:
@@ -48,7 +48,7 @@ def read_place(folder: Path) -> CatalogPlace | None:
 
 def write_place(folder: Path, place: CatalogPlace) -> None:
     """The file is on the disk, whole, or as it was."""
-    draft = folder / f".{_FILE}.{uuid.uuid4().hex}.tmp"
+    draft = folder / f".{CATALOG_FILE}.{uuid.uuid4().hex}.tmp"
     write_durable(draft, json.dumps({"id": place.id, "url": place.url}) + "\n")
-    os.replace(draft, folder / _FILE)
+    os.replace(draft, folder / CATALOG_FILE)
     sync([folder])

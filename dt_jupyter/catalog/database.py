@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from sqlalchemy import Connection, Engine
@@ -60,6 +61,10 @@ class CatalogDatabase(Protocol):
         """Now, by the one clock that all who may open the catalog agree on."""
 
     def pulse(self, engine: Callable[[], Engine]) -> Pulse: ...
+
+    def hold_lock(self, name: str, patience: float) -> AbstractContextManager[None]:
+        """A lock of that name, which one of all who may open the catalog holds at a time, and which
+        ends with its process. TableLocked after so many seconds."""
 
 
 Prepare: TypeAlias = Callable[[Engine, CatalogDatabase], None]

@@ -10,11 +10,12 @@ from dt_jupyter.catalog.postgres import PostgresSchema, parse_catalog_url
 from dt_jupyter.catalog.sqlite import SqliteFile
 
 
-def find_database(path: Path, url: str | None = None) -> CatalogDatabase:
-    """`path` is that of the file in the lake; `url` the server's that was asked for. DT-5115."""
+def find_database(path: Path, url: str | None = None, *, home: bool = False) -> CatalogDatabase:
+    """`path` is that of the file in the lake, or in one `home` of it of several; `url` the
+    server's that was asked for. DT-5115."""
     if url is None:
         place = read_place(path.parent)
         if place is None or not place.url:
             return SqliteFile(path)
         url = place.url
-    return PostgresSchema(parse_catalog_url(url), path)
+    return PostgresSchema(parse_catalog_url(url), path, home=home)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,6 +27,7 @@ from dt_jupyter.catalog.catalog_place import CatalogPlace, read_place, write_pla
 from dt_jupyter.catalog.database import READ, Prepare
 from dt_jupyter.catalog.file_identity import file_id
 from dt_jupyter.catalog.row_copy import copy_rows
+from dt_jupyter.lake import TableLocked
 from dt_jupyter.model import Clock, DTError, Timestamp, error
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ _LOST = (
     "is rebuilt from the lake."
 )
 _ELSEWHERE = "Give that address, or none: it is written in the lake."
+_HOLD = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
 _COPIED = "Delete _dt/catalog.json in the copy, and it gets a catalog of its own."
 
 
@@ -83,12 +85,14 @@ def parse_catalog_url(given: str) -> URL:
 @dataclass
 class PostgresSchema:
     """The schema of the lake whose file of the catalog is, or would be, at `path`: see
-    `CatalogDatabase`. `url` may hold a password, which is written nowhere; `machine_time` is this
-    machine's clock, in microseconds."""
+    `CatalogDatabase`. `url` may hold a password, which is written nowhere; in a `home` of the lake
+    that is one of several the path tells nothing; `machine_time` is this machine's clock, in
+    microseconds."""
 
     url: URL
     path: Path
     machine_time: Callable[[], int] = lambda: time.time_ns() // 1000
+    home: bool = False
     _ahead: int = field(default=0, init=False)
     _mark: CatalogPlace = field(default_factory=CatalogPlace.new, init=False)
     _file: Connection | None = field(default=None, init=False)
@@ -236,6 +240,8 @@ class PostgresSchema:
     def disown_copy(self, connection: Connection) -> None:
         """A copy of the lake's folder may not share the schema of the original: DT-5116. One that
         was moved may. On another machine a folder tells nothing."""
+        if self.home:
+            return
         folder = self.path.parent.resolve()
         now, meta = f"{file_id(folder)} {folder}", schema.meta
         key = f"folder@{socket.gethostname()}"
@@ -279,6 +285,21 @@ class PostgresSchema:
     def shared_time(self, clock: Clock) -> Timestamp:
         """The server's: how far it is ahead of this machine's was seen at the last write."""
         return Timestamp(clock.wall() + self._ahead)
+
+    @contextmanager
+    def hold_lock(self, name: str, patience: float) -> Iterator[None]:
+        """Held by a connection of its own: it is free when that ends."""
+        import psycopg
+
+        with self._connected(autocommit=True) as connection:
+            wait = f"{max(1, round(patience * 1000))}ms"
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", [wait])
+            try:
+                connection.execute(_HOLD, [f"{self._schema} {name}"])
+            except psycopg.errors.LockNotAvailable as e:
+                told = f"{name} was locked for {patience:g} s"
+                raise TableLocked(told, path=name, seconds=patience) from e
+            yield
 
     def pulse(self, engine: Callable[[], Engine]) -> SchemaPulse:
         return SchemaPulse(lambda: self._connected(autocommit=True), self._schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from dt_jupyter.catalog import file_identity
 from dt_jupyter.catalog.catalog_place import read_place
 from dt_jupyter.catalog.database import READ, Prepare
+from dt_jupyter.lake import file_lock
 from dt_jupyter.model import Clock, DTError, Timestamp, error, system_error
 
 BUSY_SECONDS = 30
@@ -80,6 +82,12 @@ class SqliteFile:
 
     def shared_time(self, clock: Clock) -> Timestamp:
         return clock.now()
+
+    @contextmanager
+    def hold_lock(self, name: str, patience: float) -> Iterator[None]:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:20]
+        with file_lock(self.path.with_name(f"writers.{digest}.lock"), name, patience):
+            yield
 
     def pulse(self, engine: Callable[[], Engine]) -> FilePulse:
         return FilePulse(engine, self.path)

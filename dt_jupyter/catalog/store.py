@@ -35,7 +35,8 @@ from dt_jupyter.catalog.rows import (
     texts,
 )
 from dt_jupyter.catalog.sqlite import SqliteFile
-from dt_jupyter.model import Clock, LakeEvent, Name, Timestamp, error
+from dt_jupyter.catalog.values import Attempt
+from dt_jupyter.model import Clock, Intent, LakeEvent, Leftovers, Name, Timestamp, error
 
 T = TypeVar("T")
 _log = logging.getLogger("dt_jupyter.catalog")
@@ -112,13 +113,19 @@ class Store:
         self._noted: list[LakeEvent] = []  # by the transaction that writes
         self.rebuilt: Rebuilt | None = None
         self.quarantine = Quarantine()
+        self.leftovers = Leftovers()
         self._writing = threading.Lock()  # threads queue here; only processes poll the file's lock
         self._reopening = threading.Lock()
         self._registry = RegistryLog(path.with_name("registry.jsonl"))
         self._stamp = 0
-        self._let_go: set[str] = set()  # attempts that ended here and are EXECUTING in the catalog
+        self._let_go: set[str] = set()  # attempts and intents that ended here, not in the catalog
         self._open_database()
         self._observe()
+
+    def let_go(self, ended: Attempt | Intent) -> None:
+        """It has ended here, though the catalog may not have been told: to this engine it is as one
+        whose process is gone."""
+        self._let_go.add(ended.id)
 
     @property
     def place(self) -> str:

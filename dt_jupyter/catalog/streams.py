@@ -311,7 +311,8 @@ class StreamRows(Store):
 
     def orphans(self) -> tuple[Intent, ...]:
         """The intents whose process is gone: on this host, or on another one that has not renewed
-        them for long. Of this engine's own, a transaction that is on record and was interrupted."""
+        them for long. Of this engine's own, a transaction that is on record and was interrupted,
+        and what was let go."""
 
         def read(row: RowMapping) -> tuple[RowMapping, Intent]:
             return row, _to_intent(row, self.root)
@@ -324,7 +325,7 @@ class StreamRows(Store):
     def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
         owner = owner_of(row)
         if owner.uid == self.owner.uid:
-            return row["targets"] is not None
+            return row["targets"] is not None or row["id"] in self._let_go
         if owner.host != self.owner.host:
             return row["expires"] is not None and row["expires"] <= now
         return not self._alive(owner)

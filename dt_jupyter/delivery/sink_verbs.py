@@ -64,15 +64,20 @@ class Sinks:
         self.catalog.create_sink(made)
         try:
             done = self._deliver(made, DeliveryTrigger.CREATION)
-        except BaseException:
-            self.deliveries.forget(made)
-            self.catalog.drop_sink(made.name)
-            with suppress(DTError):  # what is said is why it was not created
-                self._forget(made, empty=not address_of(made).flag("adopt"))
+        except BaseException as e:
+            self.catalog.leftovers.undo(e, lambda: self._uncreate(made))
             raise
         self.changed()
         rows = f"{count_of(done.counts.stored, 'row')} delivered"
         return [f"Sink {made.name} created on {made.source}: {rows}.", *told]
+
+    def _uncreate(self, made: Sink) -> None:
+        self.deliveries.forget(made)
+        known = self.catalog.find_sink(made.name)
+        if known is not None and known.id == made.id:
+            self.catalog.drop_sink(made.name)
+        with suppress(DTError):  # what is said is why it was not created
+            self._forget(made, empty=not address_of(made).flag("adopt"), unmake=True)
 
     def _made(self, asked: S.CreateSink) -> Sink:
         return Sink(
@@ -177,12 +182,12 @@ class Sinks:
         self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
         return self._deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
 
-    def _forget(self, sink: Sink, *, empty: bool) -> None:
+    def _forget(self, sink: Sink, *, empty: bool, unmake: bool = False) -> None:
         """The store forgets what it has of a sink, whose target is emptied or nobody's."""
         binding = binding_of(sink, self.deliveries.source_of(sink).look())
         driver = open_driver(address_of(sink))
         try:
-            driver.forget(binding, sink.id, empty=empty)
+            driver.forget(binding, sink.id, empty=empty, unmake=unmake)
         finally:
             driver.close()
 

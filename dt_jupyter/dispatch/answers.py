@@ -258,7 +258,7 @@ def catalogue(context: Context) -> CatalogueMessage:
     for pin in context.keeper.pins().holds if not context.access.bound else ():
         if pin.name is not None:
             items.append(CatalogueItem(pin.name, "pin", "", f"{pin.subject} at {pin.point}"))
-    return CatalogueMessage(tuple(items), str(context.layout.lake))
+    return CatalogueMessage(tuple(items), str(context.layout.known_as))
 
 
 def _line(text: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
+from dt_jupyter.spark import storage_of
+
 MOST_LAKES = 8
 _LONGEST = 1 << 16
 """Bytes of a file that is read."""
@@ -17,14 +19,15 @@ _log = logging.getLogger("dt_jupyter.desk")
 
 
 def recent_lakes(folder: Path | None = None) -> tuple[str, ...]:
-    """Those that are still there."""
-    return tuple(lake for lake in _read(_file(folder)) if (Path(lake) / "_dt").is_dir())
+    """Those that are still there; whether other storage has one is not asked."""
+    lakes = _read(_file(folder))
+    return tuple(lake for lake in lakes if storage_of(lake) or (Path(lake) / "_dt").is_dir())
 
 
-def record_lake(lake: Path, folder: Path | None = None) -> None:
+def record_lake(lake: Path | str, folder: Path | None = None) -> None:
     """Puts the lake first. A home that cannot be written to keeps nobody from a lake."""
     file = _file(folder)
-    text = str(lake.absolute())
+    text = lake if isinstance(lake, str) else str(lake.absolute())
     lakes = [text, *(other for other in _read(file) if other != text)][:MOST_LAKES]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -23,6 +23,7 @@ from .script import (
 )
 from .services import (
     archive_classes as archive_classes,
+    known_lake as known_lake,
     lake_folder as lake_folder,
     lake_layout as lake_layout,
     prepare_spark as prepare_spark,

@@ -28,6 +28,7 @@ from dt_jupyter.engine.functions import drop_function, register_function
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
+from dt_jupyter.engine.remote_lake import is_remote, mount_lake
 from dt_jupyter.engine.rights.graph import seen_graph, seen_sink
 from dt_jupyter.engine.rights.methods import guarded
 from dt_jupyter.engine.rights.shared import Shared
@@ -101,7 +102,7 @@ class Engine:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.spark = context.spark
-        self.lake = context.layout.lake
+        self.lake = context.layout.known_as
 
     @classmethod
     def connect(
@@ -111,7 +112,8 @@ class Engine:
         roots: Sequence[str | os.PathLike[str]] = (), catalog: str | None = None,
     ) -> Engine:  # fmt: skip
         """Opens the engine on a lake folder, made where it is missing; all tables, views and
-        dynamic tables of the lake are known by name again.
+        dynamic tables of the lake are known by name again. `hdfs://…`, `s3a://…` or any other
+        place that the session reaches is a lake there, with its catalog on a server.
 
         `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
         one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
@@ -121,14 +123,17 @@ class Engine:
         lake: files by their path, but for the folders `roots`, programs, and settings of Spark.
         `catalog`: postgresql+psycopg://user@host/database, for a lake that several machines open;
         it is taken over from the file in the lake, and found there by all who connect later.
-        Errors: DT-5103 (folder), DT-51xx (catalog, Java, Spark), DT-5203, DT-5209.
+        Errors: DT-5103 (lake), DT-51xx (catalog, Java, Spark), DT-5203, DT-5209.
         """
         services.require_catalog_url(catalog)
         layout = services.lake_layout(lake)
         with terminal_line("Starting Spark"):
             session = spark or services.own_session(layout, memory)
-        with terminal_line(f"Opening {layout.lake}"):
-            services.require_shared_disk(session, layout)
+        with terminal_line(f"Opening {lake}"):
+            if is_remote(lake):
+                layout = mount_lake(session, os.fspath(lake), tuning, catalog)
+            else:
+                services.require_shared_disk(session, layout)
             opened = Shared.of(roots) if shared else None
             context = services.build(session, layout, clock or Clock(), tuning, opened, catalog)
             try:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+import threading
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from dt_jupyter.lake import drop_folder, is_delta, put_aside, register, restore_folder
-from dt_jupyter.model import Name, Named, did_you_mean, error, undo
+from dt_jupyter.catalog import CatalogWarning
+from dt_jupyter.lake import (
+    drop_folder,
+    folder_exists,
+    is_delta,
+    list_folders,
+    put_aside,
+    register,
+    restore_folder,
+)
+from dt_jupyter.model import DTError, Name, Named, did_you_mean, error, undo
 from dt_jupyter.sources import Sources, holder
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import SparkKind, SparkStatement
@@ -25,9 +37,35 @@ class LakeTables:
     sources: Sources
     known: Callable[[], Mapping[Name, str]]
     """The folders of all tables of the lake, by name."""
+    _behind: set[Name] = field(default_factory=set)
+    """What later sessions do not know as it stands."""
+    _remembering: threading.Lock = field(default_factory=threading.Lock)
 
     def remember(self, statement: SparkStatement) -> None:
-        """What a statement made or dropped, for later sessions."""
+        """What a statement made or dropped, for later sessions. It has happened: where the catalog
+        takes nothing now, that is a warning, and it is told after the next statement."""
+        with self._remembering:
+            for name in tuple(self._behind):
+                with suppress(DTError):
+                    self._catch_up(name)
+                    self._behind.discard(name)
+            try:
+                self._follow(statement)
+            except DTError as e:
+                names = (statement.target, statement.new_name)
+                self._behind.update(name for name in names if name is not None)
+                told = f"{statement.target} is as the statement left it, but later sessions do not"
+                told = f"{told} know that until another statement has run: {e}"
+                warnings.warn(told, CatalogWarning, stacklevel=2)
+
+    def _catch_up(self, name: Name) -> None:
+        """By what stands now: others may have followed since."""
+        if lookup(self.sources.spark, name, temporary=False) is None:
+            self.sources.catalog.forget(name)
+        else:
+            self._remember(name)
+
+    def _follow(self, statement: SparkStatement) -> None:
         name, kind = statement.target, statement.kind
         if name is None or statement.temporary:
             return
@@ -96,7 +134,8 @@ class LakeTables:
             return None
         tables, layout = self.known(), self.sources.layout
         path = Path(tables[name]) if kind == Named.TABLE and name in tables else None
-        if path is not None and layout.tables.resolve() in path.resolve().parents and path.exists():
+        inside = path is not None and layout.tables.resolve() in path.resolve().parents
+        if path is not None and inside and folder_exists(path):
             put_aside(path, layout.trash, _label(name))
         catalog.forget(name)
         catalog.quarantine.lift(found.kind, name)
@@ -134,15 +173,14 @@ class LakeTables:
 
     def _dropped(self, label: str) -> Path | None:
         trash = self.sources.layout.trash
-        found = trash.glob(f"{label}*") if trash.is_dir() else ()
-        own = [p for p in found if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
-        return max(own, key=lambda p: p.stat().st_mtime, default=None)
+        named = {p: time for p, time in list_folders(trash) if p.name.startswith(label)}
+        own = [p for p in named if p.name == label or p.name.removeprefix(f"{label}.").isdigit()]
+        return max(own, key=lambda p: named[p], default=None)
 
     def _dropped_names(self) -> list[str]:
         """Those that UNDROP takes, as they are shown."""
         trash = self.sources.layout.trash
-        folders = trash.iterdir() if trash.is_dir() else ()
-        parts = {_NUMBER.sub("", p.name).partition(".")[::2] for p in folders}
+        parts = {_NUMBER.sub("", p.name).partition(".")[::2] for p, _ in list_folders(trash)}
         return [str(Name(*pair)) for pair in sorted(parts) if all(pair)]
 
     def _record(self, name: Name, path: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import found_by
 from dt_jupyter.engine.create import Created, Creator
-from dt_jupyter.lake import Cloned, CloneMark, LakeError, TableLog, VersionGone, clone_table
+from dt_jupyter.lake import (
+    Cloned,
+    CloneMark,
+    LakeError,
+    VersionGone,
+    clone_table,
+    open_log,
+    remove_folder,
+)
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -226,7 +233,7 @@ class _Copies:
         try:
             return self, tuple(self._stage(o, v) for o, v in sorted(self.contents.stages.items()))
         except (LakeError, FileNotFoundError):
-            shutil.rmtree(self.creator.sources.layout.folder(self.table.id), ignore_errors=True)
+            remove_folder(self.creator.sources.layout.folder(self.table.id))
             return replace(self, contents=self.contents.without_state()), ()
 
     def _stage(self, ordinal: int, version: int) -> StageRow:
@@ -242,7 +249,7 @@ class _Copies:
         source, path = source_of(layout, self.original), layout.public(self.table.id)
         folder = self.snapshots.table(source, version).folder
         wanted = {version, *self.contents.earlier}
-        log = TableLog(folder if len(wanted) == 1 else layout.public(self.original.id))
+        log = open_log(folder if len(wanted) == 1 else layout.public(self.original.id))
         try:
             return clone_table(log, wanted, path, self._mark(f"dt:{self.table.id}"))
         except (VersionGone, FileNotFoundError) as e:

@@ -7,13 +7,12 @@ their first refresh is NO_DATA, and else it is the change.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.definition import DefinitionRequest
 from dt_jupyter.engine.clone import CloneContents, Cloner
-from dt_jupyter.lake import Cloned, clone_table, register
+from dt_jupyter.lake import Cloned, clone_table, register, remove_folder
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -183,7 +182,7 @@ class SchemaCloner:
             made = clone_table(self.sources.logs[source.path], versions, folder)
         except FileNotFoundError as e:
             raise snapshots.past_retention(source, newest) from e
-        self.undone.append(lambda: shutil.rmtree(folder, ignore_errors=True))
+        self.undone.append(lambda: remove_folder(folder))
         register(self.sources.spark, there, folder)
         catalog.record_table(there, made.table_id, str(folder))
         self.undone.append(lambda: catalog.forget(there))

@@ -93,12 +93,12 @@ class Context:
     @property
     def spark_rights(self) -> SparkRights:
         """What looks at Spark's plans before they run."""
-        return SparkRights(self.access, self.layout.lake)
+        return SparkRights(self.access, self.layout, self.sources.copies)
 
     def require_open(self) -> None:
         """DT-5108 after `close`."""
         if self.state.closed:
-            raise error("DT-5108", path=self.layout.lake)
+            raise error("DT-5108", path=self.layout.known_as)
 
     def schema(self) -> str:
         """The session's current schema."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,7 +25,7 @@ from dt_jupyter.engine.frozen_regions import (
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import enable_feed
+from dt_jupyter.lake import enable_feed, remove_folder
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -366,7 +365,7 @@ class Creator:
         self, failure: BaseException, table: DynamicTable, replaced: DynamicTable | None
     ) -> None:
         """A table that could not be made leaves no trace, and what it replaced is back."""
-        undo(
+        self.sources.catalog.leftovers.undo(
             failure,
             lambda: self._forget(table),
             lambda: self._bring_back(table.name, replaced),
@@ -396,9 +395,7 @@ class Creator:
             self.publisher.unpublish(name)
 
     def _remove(self, table: DynamicTable) -> None:
-        folder = self.sources.layout.folder(table.id)
-        if folder.exists():
-            shutil.rmtree(folder)
+        remove_folder(self.sources.layout.folder(table.id))
 
 
 def _is_other(existing: DynamicTable, row: DynamicTable) -> bool:

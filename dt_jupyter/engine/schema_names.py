@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from dt_jupyter.catalog import SchemaMoves
 from dt_jupyter.engine.dropped_schemas import labels_apart
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import is_delta, reach, sql_path
+from dt_jupyter.lake import folder_exists, is_delta, list_folders, move_folder, reach, sql_path
 from dt_jupyter.model import DTError, Name, error, quote
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import columns_by_schema
@@ -147,7 +147,7 @@ def _labels(
 ) -> Iterator[tuple[str, str]]:
     """New names for the folders of dropped tables, which none has, nor ever had."""
     trash = context.layout.trash
-    found = sorted(p.name for p in trash.iterdir()) if trash.is_dir() else []
+    found = sorted(p.name for p, _ in list_folders(trash))
     taken = {int(n) for n in (name.rpartition(".")[2] for name in found) if n.isdigit()}
     numbers = count(max(taken, default=1) + 1)
     for label in found:
@@ -253,8 +253,8 @@ def move_labels(context: Context) -> None:
     until all have."""
     trash, waiting = context.layout.trash, context.catalog.labels()
     for old, new in waiting:
-        if (trash / old).exists() and not (trash / new).exists():
-            (trash / old).rename(trash / new)
+        if folder_exists(trash / old) and not folder_exists(trash / new):
+            move_folder(trash / old, trash / new)
         reach("label_moved")
     if waiting:
         context.catalog.labels_moved()

@@ -144,6 +144,7 @@ def _run(
     what: str,
 ) -> DataFrame | Created:
     origin = StatementOrigin(script, args or {})
+    context.catalog.leftovers.finish()
     return run_cancellable(
         context.spark,
         group,

@@ -20,6 +20,7 @@ from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.event_tables import EventTables
 from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.engine.remote_lake import home_layout, is_remote
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.seen_events import seen_event
@@ -35,7 +36,7 @@ from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
-from dt_jupyter.lake import HadoopStorage, find_escape, is_delta
+from dt_jupyter.lake import HadoopStorage, find_escape, folder_exists, is_delta, lock_writers
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import (
     DEFAULT_WAREHOUSE,
@@ -120,10 +121,14 @@ def build(
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
     owner = Owner.here(uuid.uuid4().hex)
-    database = find_database(layout.catalog, catalog_url)
+    database = find_database(layout.catalog, catalog_url, home=bool(layout.place))
     catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
     storage = None if is_connect(spark) else HadoopStorage(spark)
-    logs = Logs(CopiedTables(layout.copied_logs, storage, tuning.fetched_bytes))
+    if layout.place and storage is not None and not storage.keeps_apart(layout.place):
+        for folder in layout.shared:
+            lock_writers(folder, database.hold_lock)
+    shared_at = f"{layout.place}/_dt/copied_logs" if layout.place else None
+    logs = Logs(CopiedTables(layout.copied_logs, storage, tuning.fetched_bytes, shared_at))
     sources = Sources(spark, catalog, layout, logs)
     functions = Functions(catalog, spark)
     sessions = RefreshSessions(spark, prepare=functions.install)
@@ -227,6 +232,11 @@ def lake_folder(lake: str | os.PathLike[str]) -> Path:
     return found
 
 
+def known_lake(lake: str | os.PathLike[str]) -> Path | str:
+    """The lake that is meant, as an engine on it names it; DT-5103."""
+    return os.fspath(lake).rstrip("/") if is_remote(lake) else lake_folder(lake)
+
+
 def require_catalog_url(url: str | None) -> None:
     """DT-5115 for an address that no catalog can be at, before anything is started."""
     if url is not None:
@@ -234,7 +244,10 @@ def require_catalog_url(url: str | None) -> None:
 
 
 def lake_layout(lake: str | os.PathLike[str]) -> Layout:
-    """The layout of a lake, whose folders are made where they are missing; DT-5103."""
+    """The layout of a lake, whose folders are made where they are missing, or of the home of one
+    on other storage; DT-5103."""
+    if is_remote(lake):
+        return home_layout(os.fspath(lake))
     layout = Layout(lake_folder(lake))
     try:
         layout.tables.mkdir(parents=True, exist_ok=True)
@@ -325,7 +338,7 @@ def _recover_table(context: Context, table: DynamicTable) -> None:
     table = noticed(catalog, logs, context.layout, table, whole=True)
     if is_to_mend(table):
         return
-    if table.sequence or path.exists():
+    if table.sequence or folder_exists(path):
         recover_table(catalog, logs[str(path)], table)
     if catalog.rebuilt is not None and is_delta(path):
         restore_times(catalog, logs[str(path)], table)

@@ -17,7 +17,7 @@ def engine_status(context: Context) -> dict[str, Any]:
     do."""
     catalog, scheduling = context.catalog, context.scheduling
     return {
-        "lake": str(context.layout.lake),
+        "lake": str(context.layout.known_as),
         "catalog": catalog.place,
         "spark": context.spark.version,
         "scheduler": "running" if scheduling.running else "stopped",

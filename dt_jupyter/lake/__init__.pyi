@@ -37,10 +37,10 @@ from .delta_log.metadata import (
 from .delta_log.table_log import (
     FileChanges as FileChanges,
     TableLog as TableLog,
-    is_delta as is_delta,
 )
 from .delta_log.table_size import TableSize as TableSize
 from .disk import sync as sync, write_durable as write_durable
+from .disk_lock import file_lock as file_lock
 from .errors import (
     LakeError as LakeError,
     LogBroken as LogBroken,
@@ -104,7 +104,6 @@ from .keep.vacuum import (
     UNCOMMITTED_SECONDS as UNCOMMITTED_SECONDS,
     Held as Held,
     VacuumPlan as VacuumPlan,
-    list_files as list_files,
     plan_vacuum as plan_vacuum,
     run_vacuum as run_vacuum,
 )
@@ -126,9 +125,27 @@ from .read.arrow_snapshot import (
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.snapshot import snapshot_sql as snapshot_sql
-from .storage.copied_log import CopiedLog as CopiedLog, read_copied_place as read_copied_place
+from .storage.copied_log import (
+    COPIED_PLACE as COPIED_PLACE,
+    CopiedLog as CopiedLog,
+    read_copied_place as read_copied_place,
+    write_copied_place as write_copied_place,
+)
 from .storage.hadoop import HadoopStorage as HadoopStorage
+from .storage.mounts import (
+    find_mounted as find_mounted,
+    folder_exists as folder_exists,
+    is_delta as is_delta,
+    list_folders as list_folders,
+    lock_writers as lock_writers,
+    mount as mount,
+    move_folder as move_folder,
+    open_log as open_log,
+    remove_folder as remove_folder,
+)
+from .storage.questions import ask_again as ask_again, ask_once as ask_once
 from .storage.remote_files import RemoteStorage as RemoteStorage
+from .storage.table_place import table_place as table_place
 from .txn.fence import fence as fence, next_sequence as next_sequence, sequenced as sequenced
 from .txn.net_changes import folded as folded
 from .txn.publish import (
@@ -157,7 +174,6 @@ from .write.backing_table import (
     create as create,
     drop_folder as drop_folder,
     enable_feed as enable_feed,
-    move_table as move_table,
     put_aside as put_aside,
     register as register,
     restore_folder as restore_folder,

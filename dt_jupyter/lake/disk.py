@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from dt_jupyter.lake.delta_log.actions import commit_name
 
 _CHANGES = "_change_data"
 _DATA = (".parquet", ".bin")
+_NO_LINKS = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP))
 
 
 def data_files(table: Path) -> frozenset[str]:
@@ -26,6 +29,30 @@ def data_files(table: Path) -> frozenset[str]:
         prefix = "" if inside == "." else f"{inside}/"
         found += [prefix + n for n in names if n[0] not in "._" and n.endswith(_DATA)]
     return frozenset(found)
+
+
+def list_files(table: Path) -> Iterator[tuple[str, int, float]]:
+    """The files of a table's data: relative path, bytes, time of modification in seconds."""
+    for folder, folders, names in os.walk(table):
+        folders[:] = [f for f in folders if not _is_hidden(f)]
+        for name in names:
+            if name.startswith((".", "_")):
+                continue
+            file = Path(folder) / name
+            with suppress(FileNotFoundError):
+                found = file.stat()
+                yield file.relative_to(table).as_posix(), found.st_size, found.st_mtime
+
+
+def is_data(name: str) -> bool:
+    """Whether a file, by its path in the table, is one of those that `list_files` tells."""
+    *folders, file = name.split("/")
+    return not file.startswith((".", "_")) and not any(map(_is_hidden, folders))
+
+
+def _is_hidden(folder: str) -> bool:
+    """Delta's rule: other folders that begin so are no partition of the table's."""
+    return folder.startswith((".", "_")) and "=" not in folder and folder != _CHANGES
 
 
 def make_durable(table: Path, files: Iterable[str], version: int) -> None:
@@ -68,13 +95,25 @@ def put_commit(
         draft.unlink()
 
 
-def remove_orphans(table: Path, files: Iterable[str]) -> tuple[str, ...]:
-    """Remove what a failed attempt left behind (with Hadoop's checksums); what was removed."""
-    removed = []
+def link_files(table: Path, target: Path, names: Sequence[str]) -> None:
+    """Files under their names in the other folder; copied where there are no hard links."""
+    folders = dict.fromkeys((target / name).parent for name in names)
+    for made in folders:
+        made.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        try:
+            os.link(table / name, target / name)
+        except OSError as e:
+            if e.errno not in _NO_LINKS:
+                raise
+            shutil.copy2(table / name, target / name)
+            sync([target / name])
+    sync(folders)
+
+
+def remove_files(table: Path, files: Iterable[str]) -> None:
+    """With Hadoop's checksums; one that is gone is as good."""
     for name in files:
         file = table / name
-        with suppress(FileNotFoundError):
-            file.unlink()
-            removed.append(name)
+        file.unlink(missing_ok=True)
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    return tuple(removed)

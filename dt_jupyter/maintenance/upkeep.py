@@ -16,11 +16,11 @@ from dt_jupyter.lake import (
     drop_mirror,
     is_delta,
     is_whole,
-    list_files,
     paths_of,
     plan_vacuum,
     retention,
     run_vacuum,
+    table_place,
 )
 from dt_jupyter.maintenance.staged_changes import drop_staged
 from dt_jupyter.maintenance.unread_lists import remove_list, unread_lists
@@ -398,7 +398,7 @@ class Keeper:
         log = self.sources.logs[str(path)]
         live = {p for a in LiveFiles(path).at(log.version()) for p in paths_of(a)}
         sizes = [0, 0]
-        for name, size, _ in list_files(path):
+        for name, size, _ in table_place(path).list():
             sizes[name not in live] += size
         return sizes[0], sizes[1], _total((path / "_delta_log").rglob("*"))
 

@@ -115,7 +115,7 @@ from dt_jupyter.model.tasks import (
 )
 from dt_jupyter.model.time import FIRST, Clock, Timestamp, parse_time, zone_of
 from dt_jupyter.model.tuning import DEFAULTS, Tuning
-from dt_jupyter.model.undo import undo
+from dt_jupyter.model.undo import Leftovers, undo
 
 __all__ = [
     "ADMIN",
@@ -161,6 +161,7 @@ __all__ = [
     "Intent",
     "Isolation",
     "LakeEvent",
+    "Leftovers",
     "Level",
     "Mark",
     "Name",

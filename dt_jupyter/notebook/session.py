@@ -64,14 +64,14 @@ class Notebook:
         from dt_jupyter.engine import (
             Engine,
             archive_classes,
-            lake_folder,
+            known_lake,
             lake_layout,
             require_catalog_url,
             start_session,
         )
 
         require_catalog_url(catalog)
-        folder = lake_folder(wanted)
+        folder = known_lake(wanted)
         if before is not None and not remote and not catalog and before.lake == folder:
             print(f"Connected already: {_about(before)}")
             return before

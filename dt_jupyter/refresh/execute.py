@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +15,12 @@ from dt_jupyter.lake import (
     Committed,
     Overwrite,
     SmallTables,
-    TableLog,
     backing_properties,
     create,
     is_delta,
+    open_log,
     recluster,
+    remove_folder,
     sql_string,
     sql_table,
     stored_schema,
@@ -96,7 +96,7 @@ def prepare(
         )
         create(spark, path, schema, properties, cluster_by)
         return False
-    log = TableLog(path)
+    log = open_log(path)
     if log.properties().get(FORMAT) != STATE_FORMAT:
         pair = f"'{FORMAT}' = '{STATE_FORMAT}'"
         spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ({pair})")
@@ -113,7 +113,7 @@ def _keep_statistics_of_what_stays(
     """Delta refuses a schema without a column that statistics are asked of, and no overwrite
     changes that property; nor may it be one that rows are clustered by. The change of a property
     is no change of rows to anyone."""
-    recluster(spark, TableLog(path), ())
+    recluster(spark, open_log(path), ())
     kept = {(f.name, f.dataType) for f in stored}
     both = type(new)([f for f in new.fields if (f.name, f.dataType) in kept])
     name = "delta.dataSkippingStatsColumns"
@@ -189,7 +189,7 @@ class Stages:
                 self.rows.append(row)
             return self._run_public(self._resolve(public))
         finally:
-            shutil.rmtree(self._staging, ignore_errors=True)
+            remove_folder(self._staging)
 
     @property
     def _staging(self) -> Path:

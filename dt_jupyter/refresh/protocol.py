@@ -16,11 +16,7 @@ from dt_jupyter.catalog import Attempt, Overtaken
 from dt_jupyter.definition import Compiled, Definer, defining_text, explained, with_offending_row
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import as_error
-from dt_jupyter.lake import (
-    Contents,
-    SmallTables,
-    is_delta,
-)
+from dt_jupyter.lake import Contents, SmallTables, ask_once, is_delta
 from dt_jupyter.model import (
     DEFAULTS,
     Clock,
@@ -139,14 +135,8 @@ class Refresher:
         watch = Stopwatch(self.clock)
         attempt_id = uuid.uuid4().hex
         try:
-            require_owner_reads(self.sources.catalog, table)
-            table = self.standing(table)
-            session = None if metadata_only else self._session(table)
-            seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=session)
-            if not metadata_only and may_be_incremental(table, seen):
-                again, seen = self._incremental_again(table, seen)
-                table = table if again is table else self._recorded_again(again)
-            choice = self._choose(table, seen, full=full)
+            with ask_once():
+                table, seen, choice = self._decide(table, t, full=full, metadata_only=metadata_only)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
@@ -161,7 +151,21 @@ class Refresher:
             )
         except Overtaken:
             return self.refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
-        return self._attempt(table, attempt, seen, choice, watch)
+        with ask_once():
+            return self._attempt(table, attempt, seen, choice, watch)
+
+    def _decide(
+        self, table: DynamicTable, t: Timestamp, *, full: bool, metadata_only: bool
+    ) -> tuple[DynamicTable, Look, Choice]:
+        """The table as it stands, what a refresh to `t` finds, and what it is to do."""
+        require_owner_reads(self.sources.catalog, table)
+        table = self.standing(table)
+        session = None if metadata_only else self._session(table)
+        seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=session)
+        if not metadata_only and may_be_incremental(table, seen):
+            again, seen = self._incremental_again(table, seen)
+            table = table if again is table else self._recorded_again(again)
+        return table, seen, self._choose(table, seen, full=full)
 
     def move_unchanged(
         self, dues: Iterable[tuple[str, Timestamp]], trigger: RefreshTrigger
@@ -170,25 +174,22 @@ class Refresher:
         transaction: their ids. What is wrong with another one its refresh meets again, and tells.
         """
         records = []
-        for dt_id, t in dues:
-            try:
-                record = self._unchanged(dt_id, t, trigger)
-            except Exception:
-                _log.debug(
-                    "whether %s has anything new is left to its refresh", dt_id, exc_info=True
-                )
-                continue
-            if record is not None:
-                records.append((dt_id, record))
+        with ask_once():
+            for dt_id, t in dues:
+                try:
+                    record = self._unchanged(dt_id, t, trigger)
+                except Exception:
+                    told = "whether %s has anything new is left to its refresh"
+                    _log.debug(told, dt_id, exc_info=True)
+                    continue
+                if record is not None:
+                    records.append((dt_id, record))
         return self.sources.catalog.no_data_of_many(records, trigger) if records else frozenset()
 
     def _unchanged(self, dt_id: str, t: Timestamp, trigger: RefreshTrigger) -> RefreshRecord | None:
         """The record of a refresh that finds nothing new; None where it would."""
         table, watch = self._registered(dt_id), Stopwatch(self.clock)
-        require_owner_reads(self.sources.catalog, table)
-        table = self.standing(table)
-        seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=None)
-        choice = self._choose(table, seen)
+        table, seen, choice = self._decide(table, t, full=False, metadata_only=True)
         if choice.action is not RefreshAction.NO_DATA:
             return None
         return self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)

@@ -23,6 +23,7 @@ from dt_jupyter.lake import (
     Overwrite,
     TableLog,
     frame as as_frame,
+    open_log,
     snapshot_sql,
 )
 from dt_jupyter.model import (
@@ -262,7 +263,7 @@ class _Again:
         self, spark: SparkSession, folders: Mapping[str, Path], staging: Path
     ) -> RefreshReplay:
         table = self.past.table
-        logs = {i: TableLog(f) for i, f in folders.items()}
+        logs = {i: open_log(f) for i, f in folders.items()}
         columns = tuple((n, t) for n, t, _ in self.definition.columns)
         after = self._contents(spark, folders[table.id], self.commit.version, logs[table.id])
         if self.before is None:

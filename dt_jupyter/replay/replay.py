@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import HoldKind
 from dt_jupyter.failures import LARGEST_INT, coded, within
-from dt_jupyter.lake import LiveFiles, TableLog, commit_name, read_actions
+from dt_jupyter.lake import LiveFiles, commit_name, open_log, read_actions
 from dt_jupyter.model import Name, Source, Timestamp, error
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.replay.archive_files import naming_archive
@@ -140,7 +140,7 @@ class Replay:
     ) -> None:
         self.name, self.schema_mode, self.stops = name, mode, stops
         self._bench, self._snapshot, self._secured = bench, snapshot, secured
-        self._logs = {i: TableLog(f) for i, f in secured.folders.items()}
+        self._logs = {i: open_log(f) for i, f in secured.folders.items()}
         self._reader = Reader(stops, self.snapshot, self._logs, mode, self._parts)
         self._live = LiveFiles(next(iter(secured.folders.values())))
         self._found: list[Measured] = []

@@ -16,6 +16,7 @@ from dt_jupyter.lake import (
     VersionGone,
     is_delta,
     mark_of,
+    open_log,
     paths_of,
     snapshot_sql,
 )
@@ -174,7 +175,7 @@ class Snapshots:
         tables, reads = {}, []
         for source in self.bases(query, schema, found):
             id_ = source.table_id
-            log = TableLog(folders[id_])
+            log = open_log(folders[id_])
             now = self.log(source).metadata()
             tables[id_] = TableAt(
                 source, versions[id_], folders[id_], log.metadata(versions[id_]), now

@@ -17,7 +17,7 @@ from dt_jupyter.definition import (
     outputs_of,
     public_outputs,
 )
-from dt_jupyter.lake import TableLog, snapshot_sql
+from dt_jupyter.lake import open_log, snapshot_sql
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -168,7 +168,7 @@ def verify_at(
     }
     moved = elsewhere(definition, folders)
     then = replace(table, definition=moved, frontier=frontier, version=version)
-    logs = {i: TableLog(f) for i, f in folders.items()}
+    logs = {i: open_log(f) for i, f in folders.items()}
     public = snapshots.table(own, version)
     stored = refresher.read_text(str(public.folder), version)
     left, frozen = _live(moved, frontier, stored)

@@ -38,9 +38,10 @@ class Driver(Protocol):
 class StoreDriver(Driver, Protocol):
     """A driver of one of our stores."""
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         """Whoever delivers the sink is fenced, and the target is nobody's; with `empty` what was
-        delivered is gone too. Before the recovery log forgets the sink: one that is forgotten
+        delivered is gone too, and with `unmake` the target itself, unless it was adopted: the
+        sink was never made. Before the recovery log forgets the sink: one that is forgotten
         there alone is refused (DT-6143), or begins anew in an authoritative store."""
         ...
 

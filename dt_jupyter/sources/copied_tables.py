@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import os
+import uuid
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from dt_jupyter.lake import CopiedLog, RemoteStorage, read_copied_place
+from dt_jupyter.lake import COPIED_PLACE, CopiedLog, RemoteStorage, read_copied_place
 from dt_jupyter.model import Tuning
+from dt_jupyter.spark import read_at
 
 
 @dataclass(frozen=True)
 class CopiedTables:
-    """The copies in `folder`, one for each place; without a `storage` there are none."""
+    """The copies in `folder`, one for each place; without a `storage` there are none.
+
+    In the home of a lake on other storage Spark reads the tables where they lie, since its workers
+    have no copies; and which table each copy is of stands `shared_at` in the lake, for homes that
+    have not copied it.
+    """
 
     folder: Path
     storage: RemoteStorage | None
     most_fetched: int = Tuning.fetched_bytes
+    shared_at: str | None = None
+    _shared: set[str] = field(default_factory=set)
 
     def holds(self, path: str | Path) -> bool:
         """Whether a folder is the copy of a log."""
@@ -24,11 +34,11 @@ class CopiedTables:
 
     def place_of(self, path: str) -> str:
         """Where the table lies whose log is copied there; any other path as it is."""
-        return read_copied_place(Path(path)) if self.holds(path) else path
+        return self._place(Path(path)) if self.holds(path) else path
 
     def open(self, path: str) -> CopiedLog | None:
         """The log of a copy that there is, or was; None where no storage is reached."""
-        return self._log(Path(path)) if self.storage is not None else None
+        return self._log(Path(path), self._place(Path(path))) if self.storage is not None else None
 
     def find(self, place: str) -> CopiedLog | None:
         """The log of the table at a place, copied if it was not yet; None where no storage is
@@ -37,10 +47,34 @@ class CopiedTables:
             return None
         place = self.storage.qualify(place)
         digest = hashlib.sha256(place.encode()).hexdigest()[:20]
-        return self._log(self.folder / digest, place)
+        log = self._log(self.folder / digest, place)
+        if self.shared_at is not None and digest not in self._shared:
+            log.version()  # TableGone, before anybody is told of it
+            self._share(self.storage, self.folder / digest, f"{self.shared_at}/{digest}")
+        return log
 
-    def _log(self, folder: Path, place: str | None = None) -> CopiedLog:
+    def _share(self, storage: RemoteStorage, folder: Path, told: str) -> None:
+        if storage.stat(told) is None:
+            storage.put(folder / COPIED_PLACE, told)
+        self._shared.add(folder.name)
+
+    def _place(self, folder: Path) -> str:
+        """FileNotFoundError where nobody knows."""
+        try:
+            return read_copied_place(folder)
+        except FileNotFoundError:
+            if self.storage is None or self.shared_at is None:
+                raise
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".{uuid.uuid4().hex}.tmp"
+        self.storage.fetch(f"{self.shared_at}/{folder.name}", draft)
+        os.replace(draft, folder / COPIED_PLACE)
+        return read_copied_place(folder)
+
+    def _log(self, folder: Path, place: str) -> CopiedLog:
         assert self.storage is not None
+        if self.shared_at is not None:
+            read_at(folder, place)
         return CopiedLog(folder, self.storage, place, most_fetched=self.most_fetched)
 
 

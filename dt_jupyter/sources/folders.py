@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dt_jupyter.lake import folder_exists
 from dt_jupyter.model import Name
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`<lake>/tables` holds tables made in the session, `<lake>/_dt` what the engine owns."""
+    """`<lake>/tables` holds tables made in the session, `<lake>/_dt` what the engine owns. Of a
+    lake that lies at a `place` on other storage `lake` is a home on this disk."""
 
     lake: Path
+    place: str = ""
+
+    @property
+    def known_as(self) -> Path | str:
+        """The lake as its user names it."""
+        return self.place or self.lake
 
     @property
     def tables(self) -> Path:
@@ -26,7 +34,7 @@ class Layout:
     def free(self, name: Name) -> Path:
         """As `table`, where no other table lies: one that had the name has kept its folder."""
         folder, number = self.table(name), 1
-        while folder.exists():
+        while folder_exists(folder):
             number += 1
             folder = folder.with_name(f"{name.table}.{number}")
         return folder
@@ -34,6 +42,12 @@ class Layout:
     @property
     def own(self) -> Path:
         return self.lake / "_dt"
+
+    @property
+    def shared(self) -> tuple[Path, ...]:
+        """What is where all who open the lake find it; the rest of a home is its user's."""
+        own = (self.own / "dynamic", self.trash, self.broken, self.staged)
+        return self.tables, *own
 
     @property
     def catalog(self) -> Path:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from dt_jupyter.lake import folder_exists
 from dt_jupyter.model import Name, quote
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.spark import (
@@ -115,7 +116,7 @@ def _move(spark: SparkSession, before: Layout, now: Layout) -> None:
             continue
         place = now.tables / f"{schema}.db"
         set_schema_folder(spark, schema, place)
-        if not place.exists() and not list_relations(spark, [schema]):
+        if not folder_exists(place) and not list_relations(spark, [schema]):
             if spark.catalog.currentDatabase() == schema:
                 spark.catalog.setCurrentDatabase("default")
             spark.sql(f"DROP DATABASE {quote(schema)} RESTRICT")

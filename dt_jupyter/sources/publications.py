@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import reach
+from dt_jupyter.lake import ask_again, reach
 from dt_jupyter.model import error
 
 SECONDS = 30.0
@@ -37,3 +37,4 @@ class Publications:
             if time.monotonic() > until:
                 raise error("DT-2122", seconds=SECONDS)
             time.sleep(_PAUSE)
+        ask_again()

@@ -18,6 +18,7 @@ from dt_jupyter.lake import (
     TableLog,
     hadoop_path,
     is_delta,
+    open_log,
     register,
 )
 from dt_jupyter.model import (
@@ -82,7 +83,7 @@ class Logs:
             known = self._logs.get(path)
             if known is None:
                 copied = self.copies.open(path) if self.copies.holds(path) else None
-                known = self._logs[path] = copied or TableLog(path)
+                known = self._logs[path] = copied or open_log(path)
             return known
 
     def keep(self, path: str, log: TableLog) -> TableLog:
@@ -285,8 +286,9 @@ class Sources:
         return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
 
     def record_files(self, source: Source) -> Source:
-        """A source that is files of which a list is kept from now on; any other as it is."""
-        if source.kind is not SourceKind.FOREIGN or source.path is None:
+        """A source that is files of which a list is kept from now on; any other as it is, and so
+        are all in a lake on other storage: a list is of one disk."""
+        if source.kind is not SourceKind.FOREIGN or source.path is None or self.layout.place:
             return source
         relation = lookup(self.spark, source.name, temporary=False)
         if relation is not None:

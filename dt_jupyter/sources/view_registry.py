@@ -18,6 +18,7 @@ from dt_jupyter.lake import (
     LakeError,
     NameTaken,
     is_delta,
+    list_folders,
     register,
     require_whole,
     sql_path,
@@ -266,10 +267,10 @@ class Publisher:
 
     def _folders(self) -> Iterator[tuple[Name, str]]:
         root = self.sources.layout.tables
-        for folder in sorted(root.iterdir()) if root.is_dir() else ():
-            if folder.name.endswith(".db") and folder.is_dir():
+        for folder in sorted(f for f, _ in list_folders(root)):
+            if folder.name.endswith(".db"):
                 schema = folder.name.partition(".")[0]
-                found = (f for f in folder.iterdir() if is_delta(f))
+                found = (f for f, _ in list_folders(folder) if is_delta(f))
                 yield from ((Name(schema, f.name.partition(".")[0]), str(f)) for f in found)
             elif is_delta(folder):
                 yield Name("default", folder.name), str(folder)

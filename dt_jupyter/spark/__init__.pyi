@@ -74,9 +74,14 @@ from .parameters import (
 )
 from .path_texts import (
     GLOB as GLOB,
+    find_mount as find_mount,
+    mount_place as mount_place,
+    mounted_place as mounted_place,
     path_of_text as path_of_text,
     path_of_uri as path_of_uri,
     qualify_text as qualify_text,
+    read_at as read_at,
+    storage_at as storage_at,
     storage_of as storage_of,
     text_of_path as text_of_path,
 )

@@ -23,7 +23,7 @@ from dt_jupyter.lake import (
     is_delta,
     mark_of,
     marked,
-    move_table,
+    move_folder,
     next_sequence,
     reach,
     register,
@@ -78,7 +78,7 @@ class Intents:
             self._require_written(intent, own)
             return frame
 
-        return self._moved(intent, sequence)
+        return self._move(intent, sequence)
 
     def make(
         self, intent: Intent, name: Name | None, write: Callable[[str], DataFrame]
@@ -95,16 +95,23 @@ class Intents:
             if intent.id not in self.catalog.intents():
                 raise _given_up(intent)
             try:
-                move_table(aside, path)
+                move_folder(aside, path)
             except FileExistsError as e:
                 raise error("DT-1105", kind="Table", name=name) from e
             register(self.spark, name, path)
             unstage(aside.parent)
             return frame
 
-        return self._moved(intent, place)
+        return self._move(intent, place)
 
-    def _moved(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
+    def _move(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
+        try:
+            return self._write_and_move(intent, write)
+        except BaseException:
+            self.catalog.let_go(intent)
+            raise
+
+    def _write_and_move(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
         try:
             mark = {"intent": intent.id, "reads": versions_read(intent.frontiers)}
             with kept_alive(self.catalog, intent.id), marked(self.spark, **mark):

@@ -49,7 +49,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import TRACKING, By, Layout, Moment, name_of, require_free, told_apart
-from dt_jupyter.spark import lookup, storage_of
+from dt_jupyter.spark import lookup, runs_elsewhere, storage_at, storage_of
 from dt_jupyter.sql import (
     CreateAction,
     CreateStream,
@@ -430,10 +430,7 @@ class Streams:
             if relation.provider != "delta" or relation.location is None:
                 hint = "Create it USING delta."
                 raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
-            if storage := storage_of(relation.location):
-                problem = f"it is on {storage}, and one commit with a stream is made on a disk"
-                hint = "Write to a table on a disk, and deliver that by a sink."
-                raise error("DT-3204", name=name, problem=problem, hint=hint)
+            self._require_disk(name, relation.location)
             return Path(relation.location)
         if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
             hint = "Create the table first, and INSERT into it."
@@ -443,4 +440,18 @@ class Streams:
         if made is not None and made["provider"].lower() != "delta":
             hint = "Leave out USING, or create it USING delta."
             raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
+        self._require_disk(name, self.layout.table(name))
         return self.layout.table(name)
+
+    def _require_disk(self, name: Name, path: str | Path) -> None:
+        """DT-3204 for a table that is on none, or where workers do not see what is put aside here
+        until it is committed."""
+        storage, place = storage_at(path), self.layout.place
+        if storage is not None:
+            problem = f"it is on {storage}, and one commit with a stream is made on a disk"
+        elif place and runs_elsewhere(self.changes.spark):
+            problem = f"the lake is on {storage_of(place)}, and Spark's workers are elsewhere"
+        else:
+            return
+        hint = "Write to a table on a disk, in a lake on one, and deliver that by a sink."
+        raise error("DT-3204", name=name, problem=problem, hint=hint)

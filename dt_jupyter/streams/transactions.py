@@ -25,7 +25,17 @@ from dt_jupyter.lake import (
     sql_table,
     stage_log,
 )
-from dt_jupyter.model import DTError, Intent, Name, Span, Stream, Timestamp, did_you_mean, error
+from dt_jupyter.model import (
+    DTError,
+    Intent,
+    Name,
+    Span,
+    Stream,
+    Timestamp,
+    did_you_mean,
+    error,
+    undo,
+)
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import name_of
 from dt_jupyter.spark import RelationKind, lookup, text_of_path
@@ -94,7 +104,7 @@ class Transactions:
     def rollback(self) -> None:
         """Nothing of the transaction happened, its streams stand where they stood. DT-3205."""
         with self.streams.lock:
-            self._ended(self._require("ROLLBACK"))
+            self._end(self._require("ROLLBACK"))
 
     def commit(self) -> dict[str, int]:
         """All of it, at once and once: the new version of each table by path; the streams that it
@@ -105,13 +115,13 @@ class Transactions:
                 made = self._made(tx)
                 frontiers = {s: tx.ends[s] for s in tx.consumed}
                 if not made and not frontiers:
-                    self._ended(tx)
+                    self._end(tx)
                     return {}
                 self.current = None
                 intent = replace(tx.intent, at=self.now(), frontiers=frontiers)
                 done = self.forward.commit(intent, made)
-            except BaseException:
-                self._failed(tx)
+            except BaseException as e:
+                undo(e, lambda: self._end(tx))
                 raise
             tx.held.close()
             for path in done:
@@ -289,23 +299,15 @@ class Transactions:
         tx.held.enter_context(kept_alive(self.streams.catalog, tx.intent.id))
         reach("tx_intent_recorded")
 
-    def _failed(self, tx: Transaction) -> None:
-        """A COMMIT that did not come to its end: given up, unless it is on record already; then
-        whoever comes next publishes it."""
-        if self.current is tx or not self._on_record(tx):
-            self._ended(tx)
-        else:
-            self.current = None
-            tx.held.close()
-
-    def _on_record(self, tx: Transaction) -> bool:
-        return self.streams.catalog.decided(tx.intent.id)
-
-    def _ended(self, tx: Transaction) -> None:
+    def _end(self, tx: Transaction) -> None:
+        """Given up, unless its COMMIT is on record: then whoever comes next publishes it."""
         self.current = None
         tx.held.close()
         if tx.recorded:
-            self.forward.abort(tx.intent)
+            catalog = self.streams.catalog
+            catalog.let_go(tx.intent)
+            if not catalog.decided(tx.intent.id):
+                self.forward.abort(tx.intent)
 
     def _require(self, what: str) -> Transaction:
         if self.current is None:

@@ -82,7 +82,8 @@ class NotebookTests:
         shown = text_of(executed[cell])
         assert executed[cell].execution_count == list(self.shows).index(cell) + 1
         assert kinds <= {"stream", "display_data", "execute_result"}
-        assert not [out for out in executed[cell].outputs if out.get("name") == "stderr"]
+        said = [out.text for out in executed[cell].outputs if out.get("name") == "stderr"]
+        assert not said, said
         assert [wanted for wanted in self.shows[cell] if not re.search(wanted, shown)] == []
         assert bool(kinds) == bool(self.shows[cell])
 

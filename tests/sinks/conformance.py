@@ -240,9 +240,15 @@ class Conformance:
         with refused("DT-6140"):
             site.deliver(self.summed, [(I, row(1, 5))])
 
-    def forget(self, site: Site, *, empty: bool) -> None:
+    def test_what_was_never_made_leaves_its_target_to_others(self, site: Site) -> None:
+        site.deliver(self.summed, [(I, row(1, 5)), (I, row(2, 5))])
+        self.forget(site, empty=True, unmake=True)
+        site.deliver(self.summed, [(I, row(1, 7))], sink="another")
+        assert site.rows(self.summed) == {(1,): row(1, 7)}
+
+    def forget(self, site: Site, *, empty: bool, unmake: bool = False) -> None:
         driver = site.driver()
-        driver.forget(self.summed, "s", empty=empty)
+        driver.forget(self.summed, "s", empty=empty, unmake=unmake)
         driver.close()
         site.log.rows.clear()
 

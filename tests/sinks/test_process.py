@@ -102,6 +102,7 @@ class TestExample(Protocol):
     test_reset_fences_who_delivers = None
     test_reset_fences_who_delivers_also_when_another_has_begun_anew = None
     test_a_target_that_is_let_go_keeps_its_rows = None
+    test_what_was_never_made_leaves_its_target_to_others = None
     test_a_target_of_another_sink_is_not_touched = None
 
 

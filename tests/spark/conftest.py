@@ -23,6 +23,7 @@ from dt_jupyter.spark import (
 from tests.java_options import LONG_LIVED
 from tests.spark.engine_lab import (
     CATALOG,
+    LAKE,
     TABLES,
     Lab,
     quick,
@@ -54,24 +55,35 @@ _OF_A_GROUP = ("spark.jobGroup.id", "spark.job.description", "spark.job.interrup
 
 @pytest.fixture(scope="session")
 def other_storage() -> Iterator[HdfsServer | S3Server | None]:
-    """Where this run has its tables, one for all tests of a process; None: in the lake."""
+    """Where this run has its tables, or its lakes, one for all tests of a process; None: on the
+    disk."""
     from tests.spark.hdfs_server import HdfsServer
     from tests.spark.s3_server import S3Server
 
-    server = {"hdfs": HdfsServer, "s3": S3Server}[TABLES]() if TABLES != "lake" else None
+    wanted = {TABLES, LAKE} - {"lake", "disk"}
+    server = {"hdfs": HdfsServer, "s3": S3Server}[wanted.pop()]() if wanted else None
     yield server
     if server is not None:
         server.end()
 
 
 @pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where users' homes of lakes on other storage are, which no worker of a cluster sees."""
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(scope="session")
 def spark(
-    tmp_path_factory: pytest.TempPathFactory, other_storage: HdfsServer | S3Server | None
+    tmp_path_factory: pytest.TempPathFactory,
+    other_storage: HdfsServer | S3Server | None,
+    homes: Path,
 ) -> Iterator[SparkSession]:
     """The session of this process: local[2], 3 GB, Delta-enabled, unless another kind is asked
     for."""
     confs = FAST if other_storage is None else {**FAST, **other_storage.confs}
-    with session_of_kind(tmp_path_factory.mktemp("warehouse"), confs, _stop) as session:
+    folder = tmp_path_factory.mktemp("warehouse")
+    with session_of_kind(folder, confs, _stop, hidden=homes) as session:
         _STARTED.append(session)
         yield session
         _STARTED.clear()
@@ -145,17 +157,22 @@ def lab(
     lake_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
     other_storage: HdfsServer | S3Server | None,
+    homes: Path,
 ) -> Iterator[Lab]:
     """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
     is marked `compiled`, on sessions that generate code as users' do. Texts are read once."""
     without_second_opinion(monkeypatch)
     if CATALOG == "postgresql":
         monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
-    if other_storage is not None:
+    lake: Path | str = lake_dir
+    if other_storage is not None and LAKE != "disk":
+        lake = f"{other_storage.url}/{uuid.uuid4().hex}/lake"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(homes / uuid.uuid4().hex))
+    elif other_storage is not None:
         monkeypatch.setattr(Lab, "tables_at", f"{other_storage.url}/{uuid.uuid4().hex}")
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
-    made = Lab.open(spark, lake_dir)
+    made = Lab.open(spark, lake)
     yield made
     made.close()
 

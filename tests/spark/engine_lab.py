@@ -15,9 +15,9 @@ from dt_jupyter.definition.second_opinion import Opinion
 from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import open_log
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning, quote
-from dt_jupyter.spark import RefreshSessions, is_connect
+from dt_jupyter.spark import RefreshSessions, is_connect, text_of_path
 from dt_jupyter.spark.sessions import REFRESH_CONFS
 from tests.spark import rival
 
@@ -31,6 +31,8 @@ CATALOG = os.environ.get("DT_TEST_CATALOG", "sqlite")
 """Where a `lab` has its catalog: `sqlite` or `postgresql`."""
 TABLES = os.environ.get("DT_TEST_TABLES", "lake")
 """Where a `lab` has the tables that it makes: in the `lake`, on `hdfs`, or on `s3`."""
+LAKE = os.environ.get("DT_TEST_LAKE", "disk")
+"""Where a `lab` has its lake: on a `disk`, on `hdfs`, or on `s3`."""
 _DEFAULT = "spark.sql.sources.default"
 NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
 """On a busy machine a refresh of a few rows may take longer than computing all of them: what it
@@ -51,7 +53,7 @@ class Lab:
     """`engine` on the lake `folder`; `sql` runs scripts, `refresh` gives the action taken."""
 
     spark: SparkSession
-    folder: Path
+    folder: Path | str
     engine: Engine
     tuning: Tuning = NOT_BY_THE_CLOCK
     catalog_url: ClassVar[str | None] = None
@@ -60,7 +62,7 @@ class Lab:
     """A folder on other storage; None: the lake's own."""
 
     @classmethod
-    def open(cls, spark: SparkSession, folder: Path) -> Lab:
+    def open(cls, spark: SparkSession, folder: Path | str) -> Lab:
         spark.conf.set(_DEFAULT, "delta")
         return cls(spark, folder, _connect(spark, folder, NOT_BY_THE_CLOCK))
 
@@ -111,8 +113,8 @@ class Lab:
         It lies in the lake's folder, where a session of the engine's own puts tables, or where
         all those of this run lie.
         """
-        folder = f"{self.tables_at or self.context.layout.tables}/{name}"
-        self.sql(f"CREATE TABLE {name} ({columns}) USING delta LOCATION '{folder}'")
+        folder = self.tables_at or text_of_path(self.context.layout.tables)
+        self.sql(f"CREATE TABLE {name} ({columns}) USING delta LOCATION '{folder}/{name}'")
         self.insert(name, *rows)
 
     def insert(self, name: str, *rows: str) -> None:
@@ -169,7 +171,7 @@ class Lab:
 
     def version(self, name: str) -> int:
         """The newest Delta version of a dynamic table's backing table, as its log says."""
-        return TableLog(self.context.layout.public(self.engine.table(name).id)).version()
+        return open_log(self.context.layout.public(self.engine.table(name).id)).version()
 
     def names(self) -> tuple[set[str], set[str], set[str]]:
         """What the catalog knows, what Spark's knows, and the folders of dynamic tables."""
@@ -188,7 +190,7 @@ def _sorted(frame: DataFrame) -> list[tuple[Any, ...]]:
     return sorted((tuple(r) for r in frame.collect()), key=repr)
 
 
-def _connect(spark: SparkSession, folder: Path, tuning: Tuning) -> Engine:
+def _connect(spark: SparkSession, folder: Path | str, tuning: Tuning) -> Engine:
     url = Lab.catalog_url
     return Engine.connect(folder, spark=spark, scheduler=False, tuning=tuning, catalog=url)
 

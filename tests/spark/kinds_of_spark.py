@@ -25,14 +25,19 @@ Stop = Callable[["SparkSession"], None]
 
 @contextmanager
 def session_of_kind(
-    folder: Path, confs: Mapping[str, str], stop: Stop, kind: str = KIND
+    folder: Path,
+    confs: Mapping[str, str],
+    stop: Stop,
+    kind: str = KIND,
+    hidden: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """A session that knows Delta, with files in `folder`; `stop` ends one of this process."""
+    """A session that knows Delta, with files in `folder`; `stop` ends one of this process. Workers
+    of a cluster do not see what is in `hidden`."""
     if kind == "connect":
         with _remote(folder, confs) as remote:
             yield remote
         return
-    with _master(folder, kind) as master:
+    with _master(folder, kind, hidden) as master:
         session = local_session(
             folder,
             app_name="tests",
@@ -46,13 +51,13 @@ def session_of_kind(
 
 
 @contextmanager
-def _master(folder: Path, kind: str) -> Iterator[Mapping[str, str]]:
+def _master(folder: Path, kind: str, hidden: Path | None) -> Iterator[Mapping[str, str]]:
     if kind == "local":
         yield {}
         return
     from tests.spark.standalone import StandaloneCluster
 
-    cluster = StandaloneCluster(folder / "cluster", workers=2)
+    cluster = StandaloneCluster(folder / "cluster", workers=2, hidden=hidden)
     clusters.append(cluster)
     try:
         yield cluster.confs

@@ -22,7 +22,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import StructType
 
 from dt_jupyter.model import DynamicTable, Frontier, SourceKind, quote
-from dt_jupyter.spark import is_connect, text_of_path
+from dt_jupyter.spark import is_connect, mounted_place, text_of_path
 from tests.spark.delta_files import local_frame, newest_version
 from tests.spark.rows import close, exact
 
@@ -100,7 +100,8 @@ def read(spark: SparkSession, name: str) -> DataFrame:
     known = _metadata(spark, name)
     if known.tableType().name() == "VIEW":
         paths = _DELTA.findall(known.viewText().get())
-        seen = _through(spark, known, paths[0].removeprefix("file:")) if len(paths) == 1 else None
+        path = paths[0].removeprefix("file:") if len(paths) == 1 else "://"
+        seen = _through(spark, known, path)
     elif known.provider().isDefined() and known.provider().get() == "delta":
         folder = _place(known.location())
         here = "://" not in folder
@@ -121,7 +122,8 @@ def _metadata(spark: SparkSession, name: str) -> Any:
 
 def _through(spark: SparkSession, view: Any, path: str) -> DataFrame | None:
     text, relation = view.viewText().get(), f"delta.{quote(text_of_path(path))}"
-    rows = local_frame(spark, path, newest_version(path)) if text.count(relation) == 1 else None
+    here = "://" not in path and text.count(relation) == 1
+    rows = local_frame(spark, path, newest_version(path)) if here else None
     if rows is None:
         return None
     rows.createOrReplaceTempView(_PUBLIC)
@@ -194,7 +196,8 @@ def _session_of(lab: Lab, table: DynamicTable) -> Iterator[SparkSession]:
 def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
     """Where a table lies, by Spark's catalog, or in the lake's own folder."""
     if kind is SourceKind.DYNAMIC_TABLE:
-        return str(lab.context.layout.own / "dynamic" / id_ / "public")
+        path = lab.context.layout.own / "dynamic" / id_ / "public"
+        return mounted_place(path) or str(path)
     state = lab.spark._jsparkSession.sessionState()
     parts = state.sqlParser().parseTableIdentifier(name)
     return _place(state.catalog().getTableMetadata(parts).location())

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyspark
@@ -21,12 +21,25 @@ _REGISTERED = re.compile("(Successfully registered with master)")
 _SECONDS = 60
 
 
+def _hiding(folder: Path) -> list[str]:
+    """What runs a command in a namespace in which a folder is empty; nothing where that is not
+    allowed, as it mostly is to root alone."""
+    hide = ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none "{folder}" && exec "$@"', "sh"]
+    try:
+        done = subprocess.run([*hide, "true"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return []
+    return hide if done.returncode == 0 else []
+
+
 class StandaloneCluster:
     """`workers` processes of a core and 1 GB each, that take executors of one core. Ends with
-    `end`: the processes are this one's own, and no other's are touched."""
+    `end`: the processes are this one's own, and no other's are touched. To workers the folder
+    `hidden` is empty, as a disk of another machine is, where the system lets it be hidden."""
 
-    def __init__(self, folder: Path, *, workers: int) -> None:
+    def __init__(self, folder: Path, *, workers: int, hidden: Path | None = None) -> None:
         self._folder = folder
+        self._hiding = _hiding(hidden) if hidden is not None else []
         self._home = Path(pyspark.__file__).parent
         folder.mkdir(parents=True, exist_ok=True)
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -62,7 +75,8 @@ class StandaloneCluster:
         """One more worker, which the master knows."""
         options = ["--cores", "1", "--memory", "1500m", "--webui-port", "0"]
         options += ["--work-dir", str(self._folder / name)]
-        process = self._start(name, [f"{_DEPLOY}.worker.Worker", *options, self.master])
+        arguments = [f"{_DEPLOY}.worker.Worker", *options, self.master]
+        process = self._start(name, arguments, self._hiding)
         self._find(name, _REGISTERED)
         return process
 
@@ -77,12 +91,14 @@ class StandaloneCluster:
         for process in reversed(self._processes):
             self.kill(process)
 
-    def _start(self, name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, name: str, arguments: list[str], before: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         java = find_java(os.environ)
         log = self._folder / f"{name}.log"
         with log.open("wb") as said:
             process = subprocess.Popen(
-                [java.program, "-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1",
+                [*before, java.program, "-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1",
                  "-cp", f"{self._home / 'jars'}/*", arguments[0], "--host", _LOOPBACK,
                  *arguments[1:]],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said,

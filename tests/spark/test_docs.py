@@ -11,12 +11,18 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from dt_jupyter.notebook import adopt, load, unload
+from tests.cases import nightly
 from tests.doc_pages import ROOT, RUN, blocks, run
 from tests.spark.engine_lab import Lab
 from tests.spark.viewfs import linked
 
 HDFS = "hdfs://namenode:8020"
 PAGES = [page for page in RUN if any(b.language in ("sql", "python") for b in blocks(page))]
+EACH_TIME = frozenset((
+    "README.md", "dynamic-tables.md", "changes-and-streams.md", "transactions.md", "sinks.md",
+    "time-travel.md", "script.md",
+))  # fmt: skip
+"""What most people copy from; the other pages are run nightly."""
 
 
 @pytest.fixture
@@ -44,7 +50,11 @@ def storage(quick_lab: Lab, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [page if page.name in EACH_TIME else nightly(page) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_blocks_run(shell: Any, page: Path, request: pytest.FixtureRequest) -> None:
     for block in blocks(page):
         text = block.text

@@ -272,3 +272,25 @@ def test_dead_code_is_found() -> None:
         find_dead_code("for x in y:\n  if x: break\n  else: f()\nclass T:\n  def test_a(s): ...")
         == []
     )
+
+
+def parameters_of_fixtures(file: Path) -> dict[str, set[str]]:
+    """What each fixture of a file asks for."""
+    return {
+        node.name: {a.arg for a in node.args.args}
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+        and any("fixture" in ast.unparse(d) for d in node.decorator_list)
+    }
+
+
+@pytest.mark.parametrize("folder", ["faults", "nightly"])
+def test_borrowed_fixtures_find_what_they_ask_for(folder: str) -> None:
+    """pytest says so only when a test asks for one."""
+    lent = parameters_of_fixtures(ROOT / "tests" / "spark" / "conftest.py")
+    assert {"other_storage", "lake_dir"} <= lent["lab"]
+    borrower = import_module(f"tests.{folder}.conftest")
+    borrowed = lent.keys() & set(borrower.__all__)
+    asked = set().union(*(lent[name] for name in borrowed))
+    assert asked & lent.keys() - borrowed == set()
+    assert borrowed <= vars(borrower).keys()

@@ -36,11 +36,13 @@ from dt_jupyter.spark import (
     locations,
     of_frame,
     parse_text,
+    path_of_text,
     provider_of,
     qualify_text,
     rows_frame,
     run_analysed,
     storage_of,
+    text_of_path,
     type_text,
 )
 
@@ -104,13 +106,19 @@ class PlacedByEngine:
     targets: tuple[Name, ...] = ()
     reads_only: bool = False
 
+    @property
+    def as_told(self) -> frozenset[str]:
+        """The folders as a plan of Spark's is read to name them."""
+        return frozenset(path_of_text(text_of_path(path)) for path in self.paths)
+
 
 @dataclass(frozen=True)
 class SparkRights:
-    """Looks at the plans of one engine's session; `lake` is its folder."""
+    """Looks at the plans of one engine's session, on the lake of `layout`."""
 
     access: Access
-    lake: Path
+    layout: Layout
+    copies: CopiedTables
 
     def run(self, text: str, placed: PlacedByEngine) -> DataFrame:
         """Spark's result of a text that it may run: DT-5201, DT-5207, DT-5208, DT-5211. Nothing has
@@ -169,7 +177,8 @@ class SparkRights:
         if shared is not None and (refused := refused_code(found.facts.classes)) is not None:
             raise refused
         if has_files(found.facts.reads):
-            paths = [p for p in file_paths(found.plan, placed.views) if p not in placed.paths]
+            known = placed.as_told
+            paths = [p for p in file_paths(found.plan, placed.views) if p not in known]
             self._require_paths(paths)
         if not self.access.bound:
             return
@@ -194,15 +203,15 @@ class SparkRights:
         known = [Path(t.path) for t in self.access.catalog.tables()] if reals else []
         return any(
             real.is_relative_to(f) or f.is_relative_to(real)
-            for f in (self.lake.resolve(), *(k.resolve() for k in known))
+            for f in (self.layout.lake.resolve(), *(k.resolve() for k in known))
             for real in reals
         )
 
     def _places_elsewhere(self) -> list[str]:
-        """Where the tables lie that the lake knows on other storage."""
-        copies = CopiedTables(Layout(self.lake).copied_logs, None)
+        """Where the lake lies on other storage, and the tables that it knows there."""
         paths = [t.path for t in self.access.catalog.tables()]
-        return [copies.place_of(p) for p in paths if copies.holds(p)]
+        places = [self.copies.place_of(p) for p in paths if self.copies.holds(p)]
+        return [self.layout.place, *places] if self.layout.place else places
 
     def _require_read(self, book: RightsBook, role: str, read: PlanRead) -> None:
         """SELECT on what is named; what a view reads is read with the rights of its owner."""
@@ -223,7 +232,7 @@ class SparkRights:
         root, access = found.facts.root, self.access
         if found.parsed in _UNTOLD:
             raise access.refusal("CLONE of a table", "what it reads is not in its plan")
-        if found.path is not None and found.path not in placed.paths:
+        if found.path is not None and found.path not in placed.as_told:
             raise error("DT-5208", role=access.role, path=found.path)
         if root in _OPEN or root in _LISTS or found.parsed in _OPEN or found.path is not None:
             return

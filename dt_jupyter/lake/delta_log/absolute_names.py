@@ -1,13 +1,13 @@
-"""Files of a log named by where they are, for a log in another folder than the table's."""
+"""Files of a log named by where they are, for a log that is not in the table; and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from dt_jupyter.lake.delta_log.active_files import vector_file
+from dt_jupyter.lake.delta_log.active_files import vector_file, vector_name
 from dt_jupyter.lake.paths import is_uri
 
 _UNQUOTED = "/!$&'()*+,;=:@~"
@@ -39,8 +39,22 @@ def absolute_vector(vector: Mapping[str, Any], table: str) -> dict[str, Any]:
     return {**vector, "storageType": "p", "pathOrInlineDv": absolute_name(text, table)}
 
 
+def relative_name(path: str, table: str) -> str:
+    """The other way round: a file of the table by its name there, any other as it is."""
+    return path.removeprefix(f"{table}/")
+
+
+def relative_vector(vector: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """The descriptor as it was where its file is one of the table's."""
+    text = str(vector["pathOrInlineDv"])
+    if vector.get("storageType", "u") != "p" or not text.startswith(f"{table}/"):
+        return dict(vector)
+    named = vector_name(unquote(relative_name(text, table)))
+    return {**vector, "storageType": "u", "pathOrInlineDv": named}
+
+
 def _encode(path: str) -> str:
     return quote(path, safe=_UNQUOTED)
 
 
-__all__ = ["absolute_name", "absolute_vector", "uri"]
+__all__ = ["absolute_name", "absolute_vector", "relative_name", "relative_vector", "uri"]

@@ -110,6 +110,13 @@ def vector_file(vector: Mapping[str, Any]) -> str:
     return f"{prefix}/deletion_vector_{id_}.bin" if prefix else f"deletion_vector_{id_}.bin"
 
 
+def vector_name(file: str) -> str:
+    """How a descriptor names a file of vectors in its table: the other way round."""
+    folder, _, name = file.rpartition("/")
+    id_ = uuid.UUID(name.removeprefix("deletion_vector_").removesuffix(".bin"))
+    return folder + encode_z85(id_.bytes)
+
+
 def decode_z85(text: str) -> bytes:
     return base64.b85decode(text.encode().translate(_TO_B85))
 

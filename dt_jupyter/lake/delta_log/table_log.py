@@ -38,7 +38,6 @@ from dt_jupyter.lake.log_replay import (
 )
 from dt_jupyter.lake.paths import TablePath, local, require_openable
 from dt_jupyter.model import Timestamp
-from dt_jupyter.spark import storage_of
 
 _NEAR = 256
 """A state is carried on by so many commits, rather than read from a checkpoint."""
@@ -57,10 +56,8 @@ class FileChanges:
     removed: tuple[Mapping[str, Any], ...]
 
 
-def is_delta(path: TablePath) -> bool:
-    """Whether a Delta log with at least one commit or checkpoint is at `path` of this disk."""
-    if storage_of(os.fspath(path)):
-        return False
+def has_log(path: TablePath) -> bool:
+    """Whether a Delta log with at least one commit or checkpoint is in a folder of this disk."""
     try:
         names = os.listdir(local(path) / "_delta_log")
     except (FileNotFoundError, NotADirectoryError):

@@ -30,12 +30,18 @@ def write_checksum(log: TableLog, version: int) -> None:
     """Puts the checksum of a commit that was just made beside it. What fails here is told in the
     log: the commit stands, and is read all the same."""
     try:
-        state = log.raw_state(version)
-        if state.metadata["configuration"].get(_IN_COMMIT_TIMES, "").lower() == "true":
-            return  # a checksum of such a table holds the time too
-        _put(log.path, version, _text(state.protocol, state.metadata, log.size(version)))
+        if (text := checksum_text(log, version)) is not None:
+            _put(log.path, version, text)
     except (LakeError, OSError, ValueError, KeyError) as e:
         _log.warning("version %d of %s has no checksum: %s", version, log.path, e)
+
+
+def checksum_text(log: TableLog, version: int) -> str | None:
+    """What the file has; None for a table whose checksums hold more than is known here."""
+    state = log.raw_state(version)
+    if state.metadata["configuration"].get(_IN_COMMIT_TIMES, "").lower() == "true":
+        return None  # a checksum of such a table holds the time too
+    return f"{_text(state.protocol, state.metadata, log.size(version))}\n"
 
 
 def _text(protocol: dict[str, Any], metadata: dict[str, Any], totals: TableSize) -> str:
@@ -56,7 +62,7 @@ def _put(table: Path, version: int, text: str) -> None:
     folder = table / "_delta_log"
     draft = folder / f".{version}.{uuid.uuid4().hex}.tmp"
     try:
-        draft.write_text(f"{text}\n", "utf-8")
+        draft.write_text(text, "utf-8")
         os.replace(draft, folder / checksum_name(version))
     finally:
         draft.unlink(missing_ok=True)

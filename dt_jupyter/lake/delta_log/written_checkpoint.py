@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def write_checkpoint(
     folder: Path, state: TableState, files: Iterable[Mapping[str, Any]] | None = None
-) -> None:
+) -> str:
     """The classic checkpoint of a state in a log's folder, whole or not at all, and what tells
-    Spark of it; `files` are the adds where they are others than the state's. Delta protocol,
-    "Checkpoints"."""
+    Spark of it; `files` are the adds where they are others than the state's. Its name. Delta
+    protocol, "Checkpoints"."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -33,6 +33,7 @@ def write_checkpoint(
     os.replace(draft, folder / name)
     told = {"version": state.version, "size": len(rows)}
     (folder / "_last_checkpoint").write_text(json.dumps(told))
+    return name
 
 
 def _schema() -> pa.Schema:

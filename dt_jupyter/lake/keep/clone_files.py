@@ -6,25 +6,22 @@ log clean-up reaches the other.
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dt_jupyter.lake.delta_log.active_files import file_at, paths_of
+from dt_jupyter.lake.delta_log.active_files import paths_of
 from dt_jupyter.lake.delta_log.log_state import Action, TableState, table_state
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.disk import make_durable, put_commit, sync
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath, is_uri, local
+from dt_jupyter.lake.storage.mounts import folder_exists, remove_folder
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.txn.shadow_log import DROPPED_PROPERTIES
 
-_NO_LINKS = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP))
 _OF_FILE = ("partitionValues", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
 
 
@@ -56,12 +53,12 @@ def clone_table(
     where another program keeps the table's commits; then nothing is left behind.
     """
     wanted, target, table_id = sorted(set(versions)), local(folder), str(uuid.uuid4())
-    if target.exists():
+    if folder_exists(target):
         raise FileExistsError(f"{target} exists")
     try:
         _clone(log, wanted, target, table_id, mark)
     except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
+        remove_folder(target)
         raise
     return Cloned(target, table_id, {v: i for i, v in enumerate(wanted)})
 
@@ -69,15 +66,16 @@ def clone_table(
 def _clone(
     log: TableLog, wanted: Sequence[int], target: Path, table_id: str, mark: CloneMark | None
 ) -> None:
-    states = [_state(log, version) for version in wanted]
+    origin, place = table_place(log.path), table_place(target)
+    read = [_state(log, version) for version in wanted]
+    states = [replace(s, files={k: origin.own_names(a) for k, a in s.files.items()}) for s in read]
     brought = {n for s in states for a in s.files.values() for n in paths_of(a) if not is_uri(n)}
-    (target / "_delta_log").mkdir(parents=True)
-    _bring(log.path, target, sorted(brought))
+    place.copy_from(log.path, sorted(brought))
     now, before = time.time_ns() // 1_000_000, TableState()
     for number, state in enumerate(states):
         last = mark if number == len(states) - 1 else None
-        put_commit(target, number, _actions(before, state, table_id, now + number, last))
-        make_durable(target, (), number)
+        place.put_commit(number, _actions(before, state, table_id, now + number, last))
+        place.settle((), number)
         before = state
 
 
@@ -85,22 +83,6 @@ def _state(log: TableLog, version: int) -> TableState:
     if held := log.protocol(version).kept_elsewhere:
         raise NotSupported(f"{log.path} has {', '.join(held)}", path=str(log.path))
     return table_state(log, version)
-
-
-def _bring(table: Path, target: Path, names: Sequence[str]) -> None:
-    """The files under their names in the other folder; copied where there are no hard links."""
-    folders = dict.fromkeys((target / name).parent for name in names)
-    for made in folders:
-        made.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        try:
-            os.link(file_at(table, name), target / name)
-        except OSError as e:
-            if e.errno not in _NO_LINKS:
-                raise
-            shutil.copy2(file_at(table, name), target / name)
-            sync([target / name])
-    sync(folders)
 
 
 def _actions(

@@ -11,6 +11,8 @@ from pathlib import Path
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import TableGone, VersionGone
+from dt_jupyter.lake.storage.mounts import find_mounted
+from dt_jupyter.lake.storage.questions import ask_again
 
 _TICK_NANOS = 2_000_000_000
 """A file that comes or goes so soon after another one may leave the folder's time as it was."""
@@ -19,10 +21,12 @@ _TICK_NANOS = 2_000_000_000
 @dataclass
 class Contents:
     """Looks for the files of tables, once for each version; then one `stat` of a table's folder
-    tells that none of them came or went. Threads may share it."""
+    tells that none of them came or went. On other storage, where that tells nothing, each file is
+    looked for once: whoever reads one that goes later is told. Threads may share it."""
 
     now_nanos: Callable[[], int] = time.time_ns
     _whole: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    _there: dict[Path, frozenset[str]] = field(default_factory=dict)
     _live: dict[Path, LiveFiles] = field(default_factory=dict)
 
     def lost(self, log: TableLog) -> str | None:
@@ -34,15 +38,20 @@ class Contents:
             return e.sentence
 
     def _lost(self, log: TableLog) -> str | None:
-        version, touched = log.version(), os.stat(log.path).st_mtime_ns
+        version, there = log.version(), find_mounted(log.path)
+        touched = os.stat(log.path).st_mtime_ns if there is None else 0
         if self._whole.get(log.path) == (version, touched):
             return None
         live = self._live.setdefault(log.path, LiveFiles(log.path))
         names = [name for action in live.at(version) for name in paths_of(action)]
-        gone = next((n for n in names if not log.has_file(n)), None)
+        known = self._there.get(log.path, frozenset()) if there is not None else frozenset()
+        gone = next((n for n in names if n not in known and not log.has_file(n)), None)
         if gone is not None:
-            # Someone else may have written, and vacuumed, since the version was asked for.
+            ask_again()  # someone else may have written, and vacuumed, since then
             return f"the file {gone} is missing" if log.version() == version else self._lost(log)
-        if self.now_nanos() - touched > _TICK_NANOS and not any("/" in n for n in names):
+        seen = self.now_nanos() - touched > _TICK_NANOS and not any("/" in n for n in names)
+        if seen or there is not None:
             self._whole[log.path] = version, touched
+        if there is not None:
+            self._there[log.path] = frozenset(names)
         return None

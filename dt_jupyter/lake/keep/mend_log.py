@@ -18,9 +18,11 @@ from dt_jupyter.lake.change.change_plan import LOST
 from dt_jupyter.lake.delta_log.actions import commit_name, read_actions, require_end
 from dt_jupyter.lake.delta_log.checkpoints import checkpoint_actions, checkpoints
 from dt_jupyter.lake.delta_log.table_log import TableLog, version_of
-from dt_jupyter.lake.disk import put_commit, sync
+from dt_jupyter.lake.disk import sync
 from dt_jupyter.lake.errors import LakeError, LogBroken
 from dt_jupyter.lake.paths import TablePath, local
+from dt_jupyter.lake.storage.mounts import find_mounted, folder_exists, move_folder, open_log
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.write.locks import table_lock
 
 _ASIDE = ".broken"
@@ -70,7 +72,10 @@ def cut(path: TablePath, aside: Path) -> None:
     """The table as it was at the newest version that can be read. What cannot be read stays beside
     it under other names; where nothing can, the whole table is at `aside`."""
     table = local(path)
-    if table.exists():
+    if find_mounted(table) is not None:  # a log that others read, too, is not cut
+        if folder_exists(table):
+            move_folder(table, aside)
+    elif table.exists():
         with table_lock(table):
             _cut(table, aside)
 
@@ -108,7 +113,7 @@ def restore_sequence(path: TablePath, app_id: str, sequence: int, version: int) 
     missing is lost. Returns the newest version; nothing is done where the log has all of it."""
     table = local(path)
     with table_lock(table):
-        log = TableLog(table)
+        log, place = open_log(table), table_place(table)
         newest = log.version()
         if (log.last_transaction(app_id) or 0) >= sequence:
             return newest
@@ -119,9 +124,8 @@ def restore_sequence(path: TablePath, app_id: str, sequence: int, version: int) 
                 actions.append({"add": _missing()})
             if lost == last:
                 actions.append({"txn": {"appId": app_id, "version": sequence}})
-            put_commit(table, lost, actions)
-        folder = table / "_delta_log"
-        sync((*(folder / commit_name(v) for v in range(newest + 1, last + 1)), folder))
+            place.put_commit(lost, actions)
+            place.settle((), lost)
         return last
 
 

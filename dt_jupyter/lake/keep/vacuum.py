@@ -6,8 +6,7 @@ held, says by whom, and never takes a file that a commit to come may name.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,12 +15,12 @@ from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import VersionGone
 from dt_jupyter.lake.keep.hardlinks import needed
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.model import Timestamp
 
 UNCOMMITTED_SECONDS = 3600.0
 """A file that no commit names may be one of a commit to come for so long."""
 _FILES = frozenset(("add", "remove", "cdc"))
-_CHANGES = "_change_data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,9 @@ class Held:
 
 @dataclass(frozen=True)
 class VacuumPlan:
-    """What a vacuum takes from a table: `files`, relative to it, with their bytes. Files that are
-    past the retention and held all the same are in `held`: bytes by holder. `live` are the bytes
-    of the newest version, `retained` those of history within the retention."""
+    """What a vacuum takes from a table: `files`, as its log names them, with their bytes. Files
+    that are past the retention and held all the same are in `held`: bytes by holder. `live` are
+    the bytes of the newest version, `retained` those of history within the retention."""
 
     table: Path
     files: Mapping[str, int]
@@ -61,7 +60,7 @@ def plan_vacuum(
     retained, named = _since(log, cutoff, min(cutoff, recent))
     kept = [(h.holder, _needed(log, h, newest)) for h in holds]
     files, held, held_bytes, sizes = dict[str, int](), dict[str, int](), 0, [0, 0]
-    for name, size, modified in list_files(log.path):
+    for name, size, modified in table_place(log.path).list():
         if name in live or name in retained:
             sizes[name not in live] += size
             continue
@@ -79,10 +78,7 @@ def plan_vacuum(
 
 def run_vacuum(plan: VacuumPlan) -> None:
     """Deletes the files of a plan; one that is gone already is as good."""
-    for name in plan.files:
-        file = plan.table / name
-        file.unlink(missing_ok=True)
-        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    table_place(plan.table).delete(plan.files)
 
 
 def _since(log: TableLog, cutoff: Timestamp, recent: Timestamp) -> tuple[set[str], set[str]]:
@@ -110,23 +106,3 @@ def _needed(log: TableLog, held: Held, newest: int) -> set[str]:
         return needed(log, first, last) if first <= last else set()
     except VersionGone:
         return set()
-
-
-def list_files(table: Path) -> Iterator[tuple[str, int, float]]:
-    """The files of a table's data: relative path, bytes, time of modification in seconds."""
-    for folder, folders, names in os.walk(table):
-        folders[:] = [f for f in folders if not _is_hidden(f)]
-        for name in names:
-            if name.startswith((".", "_")):
-                continue
-            file = Path(folder) / name
-            try:
-                found = file.stat()
-            except FileNotFoundError:
-                continue
-            yield file.relative_to(table).as_posix(), found.st_size, found.st_mtime
-
-
-def _is_hidden(folder: str) -> bool:
-    """Delta's rule: other folders that begin so are no partition of the table's."""
-    return folder.startswith((".", "_")) and "=" not in folder and folder != _CHANGES

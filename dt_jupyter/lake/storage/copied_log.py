@@ -32,16 +32,18 @@ from dt_jupyter.lake.delta_log.checkpoints import (
 from dt_jupyter.lake.delta_log.table_log import TableLog, version_of
 from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.disk import sync, write_durable
+from dt_jupyter.lake.disk_lock import file_lock
 from dt_jupyter.lake.errors import LogBroken, TableGone
 from dt_jupyter.lake.log_replay import FILES, STATE, TableState, replay_log
 from dt_jupyter.lake.paths import FETCHED, fetched_file, is_uri
+from dt_jupyter.lake.storage.questions import was_asked
 from dt_jupyter.lake.storage.remote_files import RemoteFile, RemoteStorage
-from dt_jupyter.lake.write.locks import table_lock
 from dt_jupyter.model import Tuning
 from dt_jupyter.spark import storage_of
 
 _LOG = "_delta_log"
-_PLACE = "place.json"
+COPIED_PLACE = "place.json"
+_COPY = ".copy.lock"
 _READERS = 8
 _KEPT_TIMES = 8
 """So many times the bytes that are fetched at most are kept: of the files that were read last."""
@@ -74,7 +76,7 @@ class CopiedLog(TableLog):
 
     def _update(self, version: int | None = None) -> None:
         """Without the lock of what has been read: a storage may take its time."""
-        if version is None:
+        if version is None and not was_asked(self):
             with self._pulling:
                 self._pull()
 
@@ -96,7 +98,7 @@ class CopiedLog(TableLog):
         with ThreadPoolExecutor(_READERS) as readers:
             list(readers.map(self._fetch, missing))
         wanted = {fetched_file(self.path, n) for n in names}
-        _sweep(folder, wanted, _KEPT_TIMES * self._most_fetched)
+        sweep_fetched(self.path, wanted, self._most_fetched)
 
     def _is_here(self, named: str) -> bool:
         """And read of late."""
@@ -170,7 +172,7 @@ class CopiedLog(TableLog):
         """The newest version of a copy that is made anew, here or by another process."""
         listed = self._list_remote()  # before there is a folder for what may be no table
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with table_lock(self.path):
+        with file_lock(self.path.with_name(f".{self.path.name}{_COPY}"), str(self.path)):
             newest = self._newest_here()
             if newest >= 0 and self._continues(newest):
                 return newest
@@ -181,7 +183,7 @@ class CopiedLog(TableLog):
                 if tries == _TRIES:
                     raise LogBroken("files of the log are missing", path=self.place)
                 listed, tries = self._list_remote(), tries + 1
-            write_durable(self.path / _PLACE, json.dumps({"place": self.place}))
+            write_copied_place(self.path / COPIED_PLACE, self.place)
             shutil.rmtree(old, ignore_errors=True)
             with self._lock:  # for a moment there is no log
                 if (self.path / _LOG).exists():
@@ -271,7 +273,12 @@ class CopiedLog(TableLog):
 
 def read_copied_place(folder: Path) -> str:
     """Where the table lies whose log a folder has the copy of."""
-    return str(json.loads((folder / _PLACE).read_text("utf-8"))["place"])
+    return str(json.loads((folder / COPIED_PLACE).read_text("utf-8"))["place"])
+
+
+def write_copied_place(file: Path, place: str) -> None:
+    """What that reads; it is on the disk."""
+    write_durable(file, json.dumps({"place": place}))
 
 
 def _commits_of(listed: Mapping[str, RemoteFile]) -> dict[int, RemoteFile]:
@@ -313,9 +320,11 @@ def _drop_old_drafts(folder: Path) -> None:
                 draft.unlink()
 
 
-def _sweep(folder: Path, wanted: Set[str], most: int) -> None:
-    """Removes the files that were read longest ago, where there are too many bytes of them."""
-    with os.scandir(folder) as entries:
+def sweep_fetched(table: Path, wanted: Set[str], most_fetched: int) -> None:
+    """Removes the files of a copy that were read longest ago, but for the `wanted`, where there are
+    more bytes of them than some times what is fetched at once."""
+    most = _KEPT_TIMES * most_fetched
+    with os.scandir(table / FETCHED) as entries:
         found = [(e.stat().st_atime_ns, e.stat().st_size, e.path) for e in entries]
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
@@ -353,4 +362,10 @@ def _checkpoint(folder: Path, version: int) -> bool:
     return True
 
 
-__all__ = ["CopiedLog", "read_copied_place"]
+__all__ = [
+    "COPIED_PLACE",
+    "CopiedLog",
+    "read_copied_place",
+    "sweep_fetched",
+    "write_copied_place",
+]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.create_commit import plain_fields, write_first
-from dt_jupyter.lake.delta_log.table_log import TableLog, is_delta
+from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.paths import TablePath, local, sql_path, sql_string, sql_table
+from dt_jupyter.lake.storage.mounts import folder_exists, is_delta, move_folder
 from dt_jupyter.lake.types import is_inexact
 from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql
+from dt_jupyter.lake.write.create_commit import plain_fields, write_first
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
-from dt_jupyter.spark import confs, is_connect, lookup, storage_of
+from dt_jupyter.spark import confs, is_connect, lookup, storage_at, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,7 +168,7 @@ def _real(path: TablePath) -> str:
 
 def _is_gone(location: str) -> bool:
     """Of a disk: other storage may be away for a while."""
-    return storage_of(location) is None and not Path(location).exists()
+    return storage_at(location) is None and not Path(location).exists()
 
 
 def enable_feed(spark: SparkSession, path: TablePath) -> None:
@@ -189,12 +189,11 @@ def drop_folder(path: TablePath, trash: TablePath, label: str) -> Path:
 def put_aside(path: TablePath, trash: TablePath, label: str) -> Path:
     """As `drop_folder`, whatever is at the path."""
     table, folder = local(path), local(trash)
-    folder.mkdir(parents=True, exist_ok=True)
     target, number = folder / label, 1
-    while target.exists():
+    while folder_exists(target):
         number += 1
         target = folder / f"{label}.{number}"
-    _move(table, target)
+    move_folder(table, target)
     lock_file(table).unlink(missing_ok=True)
     return target
 
@@ -205,24 +204,7 @@ def restore_folder(dropped: TablePath, path: TablePath) -> None:
     source, target = local(dropped), local(path)
     if not is_delta(source):
         raise TableGone(f"there is no Delta table at {source}", path=str(source))
-    move_table(source, target)
-
-
-def move_table(source: Path, target: Path) -> None:
-    """Move a table's folder. Raises FileExistsError where something else is."""
-    if target.exists():
-        raise FileExistsError(f"{target} exists")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _move(source, target)
-
-
-def _move(source: Path, target: Path) -> None:
-    try:
-        os.rename(source, target)
-    except OSError as e:
-        if target.exists():
-            raise FileExistsError(f"{target} exists") from e
-        shutil.move(source, target)  # to another file system
+    move_folder(source, target)
 
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dt_jupyter.lake.delta_log.metadata import DeltaType
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.disk import make_durable
 from dt_jupyter.lake.paths import sql_string, sql_table
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.types import stored_name
 from dt_jupyter.model import quote
 
@@ -83,7 +83,7 @@ def recluster(spark: SparkSession, log: TableLog, names: Sequence[str]) -> bool:
     _keep_statistics(spark, log, chosen)
     listed = f"({', '.join(chosen)})" if chosen else "NONE"
     spark.sql(f"ALTER TABLE {sql_table(log.path)} CLUSTER BY {listed}")
-    make_durable(log.path, (), log.version())
+    table_place(log.path).settle((), log.version())
     return True
 
 

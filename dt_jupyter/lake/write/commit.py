@@ -12,11 +12,13 @@ from dt_jupyter.lake.delta_log.actions import CommitFacts
 from dt_jupyter.lake.delta_log.commit_tags import mark_of
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.delta_log.version_checksum import write_checksum
-from dt_jupyter.lake.disk import data_files, make_durable, remove_orphans
+from dt_jupyter.lake.disk_lock import PATIENCE
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath
 from dt_jupyter.lake.read.kept_columns import KeptColumns
+from dt_jupyter.lake.storage.mounts import open_log
+from dt_jupyter.lake.storage.questions import ask_again, ask_once
+from dt_jupyter.lake.storage.table_place import TablePlace, table_place
 from dt_jupyter.lake.write import writer_engine, writer_rs, writer_spark
 from dt_jupyter.lake.write.clustering import recluster
 from dt_jupyter.lake.write.commit_values import (
@@ -31,7 +33,7 @@ from dt_jupyter.lake.write.commit_values import (
 )
 from dt_jupyter.lake.write.failpoints import reach
 from dt_jupyter.lake.write.local_rows import FastLane, as_append
-from dt_jupyter.lake.write.locks import PATIENCE, table_lock
+from dt_jupyter.lake.write.locks import table_lock
 from dt_jupyter.lake.write.writer_engine import EngineCommit
 from dt_jupyter.spark import text_of_path
 
@@ -62,7 +64,7 @@ def commit(
     the writer's own exception, with nothing committed and the attempt's files removed;
     NotSupported if the asked writer cannot do it; TableLocked.
     """
-    with table_lock(request.folder, patience):
+    with table_lock(request.folder, patience), ask_once():
         reach("lock_taken")
         kept = columns or KeptColumns()
         return _locked(request, change, spark, writer, lane or FastLane(), log, kept)
@@ -77,29 +79,30 @@ def _locked(
     log: TableLog | None,
     columns: KeptColumns,
 ) -> Committed | Lost:
-    log = log or TableLog(request.folder)
+    log, place = log or open_log(request.folder), table_place(request.folder)
     base = log.version()
     lost = _requirements(request, log, base, repairs=isinstance(change, Overwrite))
     if lost is not None:
         return lost
     chosen = _choose(request, change, spark, writer, lane, log, base, columns)
-    before = data_files(log.path)
+    before = place.names()
     failure = _write(chosen)
+    ask_again()
     reach("after_write")
     mine = _read_back(request, log, base)
     reach("after_readback")
     if not isinstance(mine, CommitFacts):
-        _clean(log, base, before)
+        _clean(log, place, base, before)
         if failure is not None and mine.code == "SKIPPED":
             raise failure
         return mine
     reach("before_fsync")
     by_engine = chosen.name == writer_engine.NAME  # whose files are on the disk
-    make_durable(log.path, () if by_engine else data_files(log.path) - before, mine.version)
+    place.settle(() if by_engine else place.names() - before, mine.version)
     reach("after_fsync")
     local = chosen.name != writer_spark.NAME
     if local:
-        write_checksum(log, mine.version)
+        place.add_checksum(log, mine.version)
     if request.cluster_by is not None and spark is not None:
         _recluster(spark, log, request.cluster_by)
     if local and spark is not None:
@@ -205,11 +208,10 @@ def _read_back(request: CommitRequest, log: TableLog, base: int) -> CommitFacts 
     return Lost("SKIPPED", f"no commit up to version {newest} holds the sequence", newest)
 
 
-def _clean(log: TableLog, base: int, before: frozenset[str]) -> None:
+def _clean(log: TableLog, place: TablePlace, base: int, before: frozenset[str]) -> None:
     """Remove this attempt's files: those that are new and that no commit names."""
     named = {p for v in range(base + 1, log.version() + 1) for p in log.files_written(v)}
-    fresh = data_files(log.path) - before
-    remove_orphans(log.path, fresh - named)
+    place.delete(place.names() - before - named)
 
 
 def statistics(
@@ -257,7 +259,7 @@ class Recovered:
 
 def recover(path: TablePath | TableLog, app_id: str) -> Recovered | None:
     """The truth about the last commit of `app_id`; None: it never committed here."""
-    log = path if isinstance(path, TableLog) else TableLog(path)
+    log = path if isinstance(path, TableLog) else open_log(path)
     newest = log.version()
     sequence = log.last_transaction(app_id)
     if sequence is None:

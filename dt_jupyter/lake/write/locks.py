@@ -1,4 +1,4 @@
-"""One writer at a time to a table, across the processes of this machine."""
+"""One writer at a time to a table, across the processes that may write it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dt_jupyter.lake.errors import TableLocked
-
-PATIENCE = 120.0
+from dt_jupyter.lake.disk_lock import PATIENCE, file_lock
+from dt_jupyter.lake.storage.mounts import find_mounted
 
 
 def lock_file(table: Path) -> Path:
@@ -18,20 +17,15 @@ def lock_file(table: Path) -> Path:
 
 @contextmanager
 def table_lock(table: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the table's lock (flock: freed by the kernel when the process dies).
+    """Hold the table's lock, among the processes of this machine, and beyond it where the table
+    lies on storage that does not itself let one of two writers win.
 
     Raises TableLocked after `patience` seconds of waiting.
     """
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(lock_file(table), timeout=patience)
-    try:
-        lock.acquire()
-    except Timeout as e:
-        raise TableLocked(
-            f"{table} was locked for {patience:g} s", path=str(table), seconds=patience
-        ) from e
-    try:
-        yield
-    finally:
-        lock.release()
+    with file_lock(lock_file(table), str(table), patience):
+        found = find_mounted(table)
+        if found is None or found.lock is None:
+            yield
+        else:
+            with found.lock(found.place, patience):
+                yield

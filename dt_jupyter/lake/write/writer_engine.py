@@ -9,24 +9,24 @@ it together. Where stored rows are cannot be told from columns that are kept, an
 from __future__ import annotations
 
 import json
-import logging
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.active_files import file_at, vector_file
+from dt_jupyter.lake.delta_log.active_files import vector_file
 from dt_jupyter.lake.delta_log.deletion_vectors import write_places
 from dt_jupyter.lake.delta_log.key_ranges import lookups
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.disk import put_commit, sync
 from dt_jupyter.lake.errors import ConcurrentWrite, LakeError, NotSupported
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.table_files import VersionFile, VersionFiles
 from dt_jupyter.lake.read.wanted_rows import WantedRows
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.types import arrow_schema, fields_named
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.write.local_rows import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from dt_jupyter.lake.delta_log.deletion_vectors import Places
 
-_log = logging.getLogger("dt_jupyter.lake")
 NAME = "engine"
 _FEATURES = frozenset(
     ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz")
@@ -313,9 +312,10 @@ def _feed(rows: pa.Table, found: _Found) -> pa.Table:
 def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: int) -> None:
     """The commit right after version `base`, whose files are on the disk before it is;
     ConcurrentWrite where another one is there."""
-    table, metadata = log.path, log.metadata()
+    table, metadata, place = log.path, log.metadata(), table_place(log.path)
     now = int(time.time() * 1000)
-    vectors = [_with_vector(file, vector) for file, vector in _vectors(log, planned.marked)]
+    marked = _vectors(table, planned.marked)
+    vectors = [_with_vector(file, vector) for file, vector in marked]
     added = [write_file(table, metadata, planned.came)] if planned.came.num_rows else []
     feed = planned.feed
     changes = [write_changes(table, metadata, feed)] if feed is not None and feed.num_rows else []
@@ -327,24 +327,24 @@ def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: in
         *({"add": action} for action in (*vectors, *added)),
         *({"cdc": action} for action in changes),
     ]
-    files = [table / action["path"] for action in (*added, *changes)]
-    sync([*files, *dict.fromkeys(file.parent for file in files)])
+    written = [action["path"] for action in (*added, *changes)]
+    place.put(dict.fromkeys([*written, *(vector_file(vector) for _, vector in marked)]))
     try:
-        put_commit(table, base + 1, actions)
+        place.put_commit(base + 1, actions)
     except FileExistsError as e:
         told = f"version {base + 1} of table {table} exists"
         raise ConcurrentWrite(told, path=str(table), version=base + 1) from e
-    _checkpoint(log, metadata, base + 1)
+    if not (base + 1) % int(metadata.configuration.get(_CHECKPOINTS, _INTERVAL)):
+        place.add_checkpoint(log, base + 1)
 
 
 def _vectors(
-    log: TableLog, marked: Sequence[tuple[VersionFile, Places]]
+    table: Path, marked: Sequence[tuple[VersionFile, Places]]
 ) -> list[tuple[VersionFile, dict[str, Any]]]:
-    """The files with their new vectors, which are on the disk."""
+    """The files with their new vectors, which are in a file of the table, not yet put."""
     if not marked:
         return []
-    told = write_places(log.path, [places for _, places in marked])
-    sync({file_at(log.path, vector_file(t)) for t in told})
+    told = write_places(table, [places for _, places in marked])
     return list(zip((f for f, _ in marked), told, strict=True))
 
 
@@ -389,16 +389,3 @@ def _info(request: CommitRequest, planned: EngineCommit, base: int, millis: int)
         "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
         "userMetadata": request.user_metadata,
     }  # fmt: skip
-
-
-def _checkpoint(log: TableLog, metadata: Metadata, version: int) -> None:
-    """One at each so many versions. What fails here is told in the log: the commit stands."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError
-
-    if version % int(metadata.configuration.get(_CHECKPOINTS, _INTERVAL)):
-        return
-    try:
-        DeltaTable(log.path).create_checkpoint()
-    except (DeltaError, OSError) as e:
-        _log.warning("version %d of %s has no checkpoint: %s", version, log.path, e)

@@ -32,6 +32,7 @@ from dt_jupyter.lake.write.local_rows import (
 )
 from dt_jupyter.lake.write.new_files import bounded_columns
 from dt_jupyter.model.hidden import OP
+from dt_jupyter.spark import storage_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +60,8 @@ def table_refusal(log: TableLog) -> str | None:
     """Why delta-rs writes nothing to the table; None: it does."""
     if reason := feature_refusal(log, _FEATURES):
         return reason
+    if storage := storage_at(log.path):
+        return f"the table is on {storage}"
     metadata = log.metadata()
     if metadata.is_on("delta.enableRowTracking"):
         return "the table tracks rows"

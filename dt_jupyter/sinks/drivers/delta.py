@@ -153,7 +153,7 @@ class DeltaStore(FilesStore):
             schema = schema.append(pa.field(TOMBSTONE, pa.bool_()))
         return schema
 
-    def forget(self, binding: Any, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Any, sink: str, *, empty: bool, unmake: bool = False) -> None:
         """A table that was adopted is emptied by a commit, another one goes."""
         from deltalake import DeltaTable
 
@@ -171,7 +171,7 @@ class DeltaStore(FilesStore):
                 shutil.rmtree(self._folder / _LOG, ignore_errors=True)  # no table from here on
                 for file in self._folder.glob("*.parquet"):
                     file.unlink()
-        super().forget(binding, sink, empty=empty)
+        super().forget(binding, sink, empty=empty, unmake=unmake)
 
     # -- a transaction -----------------------------------------------------------------------------
 

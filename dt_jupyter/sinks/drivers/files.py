@@ -160,7 +160,7 @@ class FilesStore(IdempotentApply):
                 return f"column {name} was {kind} and is {now[name]}"
         return ""
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         self._binding, self._sink = binding, sink
         self._folder = Path(self._address.path) / binding.target
         with self._locked():

@@ -249,18 +249,25 @@ class KafkaStore(RemoteAuthoritative):
     def _changed(self, problem: str) -> DTError:
         return error("DT-6143", target=self._topic, store=self.store, problem=problem)
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         self._binding, self._task = binding, Task(sink)
         self._connect()
         with self._telling_fenced(), self._opening() as opener:
             self._fence_all(self._ranges())
             known = self._known()
             if (known.get(_OWNER) or {}).get("sink") == sink:
-                self._let_go(opener, known, empty=empty)
+                self._let_go(opener, known, empty=empty, unmake=unmake)
 
-    def _let_go(self, opener: KafkaWriter, known: Mapping[str, Any], *, empty: bool) -> None:
+    def _let_go(
+        self, opener: KafkaWriter, known: Mapping[str, Any], *, empty: bool, unmake: bool
+    ) -> None:
         """Until all is gone the owner says that it is not."""
         topic = self._cluster.find_topic(self._topic)
+        if unmake and not self._adopt:
+            if topic is not None:
+                self._cluster.remove_topic(self._topic)
+            self._cluster.remove_topic(self._checkpoints)
+            return
         if empty and topic is not None and not self._cluster.settings_of(self._topic).deletes:
             problem, hint = "its records cannot be deleted", "Set cleanup.policy=compact,delete."
             raise error("DT-6144", store=f"The topic {self._topic}", problem=problem, hint=hint)

@@ -133,7 +133,7 @@ class RedisStore(RemoteAuthoritative):
     def _owner(self) -> str:
         return f"dt:sink:target:{self._prefix}"
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         self._binding, self._task = binding, Task(sink)
         self._prefix = self._address.options.get("prefix", binding.target)
         self._connect()

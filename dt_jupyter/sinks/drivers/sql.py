@@ -151,7 +151,7 @@ class SqlStore(RemoteAuthoritative):
                 (self._task.sink, row.range.begin, row.range.end, row.nonce, text),
             )
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         self._binding, self._task = binding, Task(sink)
         name = ".".join(self.target_parts)
         self.connect()
@@ -160,16 +160,18 @@ class SqlStore(RemoteAuthoritative):
             self._make_own_tables()
             found = self.run(f"SELECT sink, columns FROM {TARGETS} WHERE target = ?", (name,))
             if found and found[0][0] == sink:
-                self._let_go(name, json.loads(found[0][1]), empty=empty)
+                self._let_go(name, json.loads(found[0][1]), empty=empty, unmake=unmake)
             self.run(f"DELETE FROM {CHECKPOINTS} WHERE sink = ?", (sink,))
         except BaseException:
             self.end(commit=False)
             raise
         self.end(commit=True)
 
-    def _let_go(self, name: str, known: Mapping[str, Any], *, empty: bool) -> None:
+    def _let_go(self, name: str, known: Mapping[str, Any], *, empty: bool, unmake: bool) -> None:
         """An emptied target stays for its readers, and is made anew when the sink opens it."""
-        if not empty:
+        if unmake and not known["adopted"]:
+            self.run(f"DROP TABLE IF EXISTS {self.target}")
+        if unmake or not empty:
             self.run(f"DELETE FROM {TARGETS} WHERE target = ?", (name,))
             return
         if self.columns_of(name):

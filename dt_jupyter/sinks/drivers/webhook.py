@@ -96,7 +96,7 @@ class WebhookStore(PushOnly):
         self._sealed: list[m.Checkpoint] = []
         self._line: http.client.HTTPConnection | None = None
 
-    def forget(self, binding: Binding, sink: str, *, empty: bool) -> None:
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         """What was sent stays sent; what waits in the outbox is not sent any more."""
         self._outbox = Path(self._address.options.get("outbox", ""))
         for path in self._outbox.glob("*.jsonl") if "outbox" in self._address.options else ():

@@ -1,6 +1,6 @@
 """Each part of the engine, on whatever Spark, catalog and storage a run is for: `DT_TEST_SPARK` is
 local, connect or cluster, `DT_TEST_CATALOG` is sqlite or postgresql, `DT_TEST_TABLES` is lake, hdfs
-or s3."""
+or s3, and `DT_TEST_LAKE` is disk, hdfs or s3."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import is_shared, runs_elsewhere, shared_disk
+from tests.experiments import AWAY
 from tests.faults.test_refresh_faults import QUERY
-from tests.spark.engine_lab import CATALOG, TABLES, Lab, refused
+from tests.spark.engine_lab import CATALOG, LAKE, TABLES, Lab, refused
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.refresh.test_operators import QUERIES
 from tests.spark.refresh.test_oracle_random import Tables
@@ -53,7 +54,7 @@ def shop(quick_lab: Lab) -> Lab:
 
 
 def test_the_catalog_is_where_the_run_says(shop: Lab) -> None:
-    kept_in_file = (shop.folder / "_dt" / "catalog.sqlite").exists()
+    kept_in_file = shop.context.layout.catalog.exists()
     assert kept_in_file == (CATALOG == "sqlite")
 
 
@@ -73,6 +74,16 @@ def test_a_lake_that_not_each_machine_has_is_refused(
         Engine.connect(tmp_path / "lake", spark=spark, scheduler=False)
     assert "not each machine" in str(found[0])
     assert not list((tmp_path / "lake").rglob("probe-*"))
+
+
+@pytest.mark.skipif(KIND != "connect", reason="Java reaches other storage")
+def test_a_lake_on_other_storage_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with refused("DT-5103") as found:
+        Engine.connect("hdfs://namenode:8020/lake", spark=spark, scheduler=False)
+    assert "a client of Spark Connect" in str(found[0])
 
 
 def test_each_operator_is_kept(quick_lab: Lab) -> None:
@@ -107,6 +118,9 @@ def test_a_life_in_all_four_actions(shop: Lab) -> None:
 
 
 def test_streams_transactions_and_tasks(shop: Lab) -> None:
+    if KIND == "cluster" and LAKE != "disk":
+        require_streams_refused(shop)
+        return
     shop.sql("""
         CREATE STREAM s ON TABLE item; CREATE TABLE sink (id INT, k STRING) USING delta;
         CREATE TABLE counted (n BIGINT) USING delta;
@@ -133,6 +147,22 @@ def test_streams_transactions_and_tasks(shop: Lab) -> None:
     """)
     assert shop.rows("sink")[-1] == (8, "z")
     shop.serializable()
+
+
+def require_streams_refused(shop: Lab) -> None:
+    """What is put aside until it is committed is on a disk that workers do not see. Who reads a
+    stream, or delivers it by a sink, needs no such."""
+    shop.sql("CREATE STREAM s ON TABLE item; CREATE TABLE sink (id INT, k STRING) USING delta")
+    shop.sql("INSERT INTO item VALUES (6, 'x')")
+    for code, script in {
+        "DT-3204": "INSERT INTO sink SELECT id, k FROM s",
+        "DT-3207": "BEGIN; INSERT INTO sink VALUES (1, 'a')",
+    }.items():
+        with refused(code) as found:
+            shop.sql(script)
+        assert "workers are elsewhere" in str(found[0])
+    shop.sql("ROLLBACK")
+    assert shop.sql("SELECT id FROM s") == [(6,)]
 
 
 def test_time_travel_changes_and_parameters(shop: Lab) -> None:
@@ -216,6 +246,7 @@ def test_bad_input_has_its_code_and_changes_nothing(shop: Lab) -> None:
     assert shop.names()[0] == before[0]
 
 
+@AWAY
 @pytest.mark.skipif(KIND != "cluster", reason="no worker can be lost")
 def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
     from tests.spark.kinds_of_spark import clusters
@@ -240,8 +271,9 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
     shop.verified("slow")
 
 
+@AWAY
 def test_storage_that_is_away_for_a_while(shop: Lab, other_storage: HdfsServer | None) -> None:
-    if other_storage is None or TABLES != "hdfs":
+    if other_storage is None or "hdfs" not in (TABLES, LAKE):
         pytest.skip("a disk is not away, and the server of S3 forgets what it had")
     other_storage.serves.stop()
     try:

@@ -11,11 +11,13 @@ import pytest
 
 from dt_jupyter.catalog import Catalog, CatalogWarning
 from dt_jupyter.engine import Engine
+from tests.experiments import CATALOG_LOST
 from tests.spark.engine_lab import Lab, quick, refused, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = CATALOG_LOST
 INCREMENTAL = ("sums", "over", "staged", "star", "of_view")
 
 

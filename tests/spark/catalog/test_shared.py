@@ -18,6 +18,7 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import RefreshTrigger
 from tests.cases import some
+from tests.experiments import AWAY, KILLED_IN_REFRESH, STOPPED, TWO_PROCESSES
 from tests.faults.engine_worker import rounds
 from tests.faults.test_refresh_faults import QUERY, ROOT, commits, worker
 from tests.spark.engine_lab import Lab, refused, without_check
@@ -76,6 +77,7 @@ def test_who_opens_the_lake_need_not_say_where_its_catalog_is(shop: Lab) -> None
 # -- several ---------------------------------------------------------------------------------------
 
 
+@TWO_PROCESSES
 @pytest.mark.nightly
 def test_two_machines_refresh_one_table_and_each_round_counts_once(shop: Lab) -> None:
     shop.refresh("d")
@@ -97,7 +99,7 @@ def test_two_machines_refresh_one_table_and_each_round_counts_once(shop: Lab) ->
     shop.serializable()
 
 
-@pytest.mark.faults
+@KILLED_IN_REFRESH
 def test_a_process_that_is_killed_in_a_refresh_is_taken_over_from(shop: Lab) -> None:
     shop.engine.close()
     process = worker(shop, "d", "1", failpoint="after_write:2")
@@ -111,6 +113,7 @@ def test_a_process_that_is_killed_in_a_refresh_is_taken_over_from(shop: Lab) -> 
     shop.serializable()
 
 
+@STOPPED
 def test_a_lease_of_another_machine_holds_until_it_expires(shop: Lab) -> None:
     """Whether its process is there cannot be seen from here."""
     catalog, table = shop.context.catalog, shop.engine.table("d")
@@ -127,6 +130,7 @@ def test_a_lease_of_another_machine_holds_until_it_expires(shop: Lab) -> None:
 # -- the server ------------------------------------------------------------------------------------
 
 
+@AWAY
 @pytest.mark.parametrize("point", some(1, ["after_write", "before_write", "after_fsync"]))
 def test_a_server_that_is_restarted_in_a_refresh_loses_nothing(
     shop: Lab, postgres: PostgresServer, point: str
@@ -149,6 +153,7 @@ def test_a_server_that_is_restarted_in_a_refresh_loses_nothing(
     assert table.version == shop.version("d")
 
 
+@AWAY
 def test_a_server_that_is_away_in_a_refresh_is_told_and_the_next_goes_on(
     shop: Lab, postgres: PostgresServer
 ) -> None:

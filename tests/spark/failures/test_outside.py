@@ -14,6 +14,7 @@ import pytest
 from dt_jupyter.cli import main
 from dt_jupyter.model import RefreshState
 from dt_jupyter.refresh.protocol import Refresher
+from tests.experiments import DISK_FULL, JAVA
 from tests.spark.engine_lab import Lab, refused
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,6 +50,7 @@ def test_a_refresh_that_fails_in_any_way_is_told_by_its_record(
     shared_lab.verified(name)
 
 
+@DISK_FULL
 def test_a_disk_that_takes_no_more_has_its_code(shared_lab: Lab) -> None:
     """The JVM may write files of a kilobyte only: what it raises is what a full disk makes it."""
     shared_lab.table("bulk", "id BIGINT", "1")
@@ -104,6 +106,7 @@ print("end")
 """
 
 
+@JAVA
 def test_a_session_that_was_stopped_and_a_jvm_that_is_gone_have_their_code(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", DYING, str(tmp_path / "lake")],

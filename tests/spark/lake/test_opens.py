@@ -15,6 +15,7 @@ from dt_jupyter.engine import Engine
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import DTError, Name, quote
 from tests.cases import some
+from tests.experiments import LOG_BROKEN
 from tests.spark.engine_lab import Lab, quick, refused, without_check
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def others_work(lab: Lab, but: str) -> None:
     lab.engine.stream_reports()
 
 
+@LOG_BROKEN
 @pytest.mark.parametrize("broken", some(1, BREAKS), ids=lambda b: b.__name__)
 def test_a_broken_backing_table_is_told_refused_and_made_anew(site: Site, broken: Break) -> None:
     lab, path = site.lab, site.path("sums")
@@ -173,6 +175,7 @@ def test_a_broken_backing_table_is_told_refused_and_made_anew(site: Site, broken
     lab.verified("sums", "above")
 
 
+@LOG_BROKEN
 @pytest.mark.parametrize(
     "broken",
     some(1, [empty_last_commit, lost_log, lost_middle, lost_folder]),
@@ -196,6 +199,7 @@ def test_a_broken_hidden_stage_is_made_anew_and_the_rows_stay(site: Site, broken
     lab.verified("having")
 
 
+@LOG_BROKEN
 @pytest.mark.parametrize("broken", [empty_last_commit, lost_folder], ids=lambda b: b.__name__)
 def test_a_broken_base_table_is_told_refused_and_comes_back(site: Site, broken: Break) -> None:
     lab, path = site.lab, site.path("one")

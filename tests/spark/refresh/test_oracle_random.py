@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.cases import some
+from tests.experiments import RANDOM_LIVES
 from tests.spark.engine_lab import Lab, without_check
 
 COLUMNS = {
@@ -233,6 +234,7 @@ def drive(lab: Lab, seed: int, count: int = 5) -> None:
             assert wrong is None, f"{wrong}\n{story}"
 
 
+@RANDOM_LIVES
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", some(1, [1, 101]))
@@ -265,6 +267,7 @@ def drift(lab: Lab, batches: int, verified_every: int) -> None:
             lab.verified(*LONG)
 
 
+@RANDOM_LIVES
 @pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(600)

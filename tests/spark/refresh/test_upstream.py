@@ -7,11 +7,13 @@ import pytest
 from dt_jupyter.engine.scheduling import EnginePort
 from dt_jupyter.model import Reason
 from dt_jupyter.schedule import Start
+from tests.experiments import SOURCE_CHANGED
 from tests.spark.engine_lab import Lab
 from tests.upstream_ddl.chapters import CHAPTERS, at_each_change
 from tests.upstream_ddl.scenes import played, without_schemas
 from tests.upstream_ddl.worlds import Chapter
 
+pytestmark = SOURCE_CHANGED
 __all__ = ["without_schemas"]
 
 

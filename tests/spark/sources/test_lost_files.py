@@ -14,8 +14,10 @@ import dt_jupyter.refresh.protocol as run
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.model import RefreshRecord
 from tests.cases import some
+from tests.experiments import VACUUM
 from tests.spark.engine_lab import Lab, refused
 
+pytestmark = VACUUM
 UNCHECKED = {
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     "spark.databricks.delta.vacuum.parallelDelete.enabled": "false",

@@ -14,8 +14,10 @@ import pytest
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake.write.failpoints import hooked
 from tests.cases import some
+from tests.experiments import STOPPED
 from tests.spark.engine_lab import Lab, refused
 
+pytestmark = STOPPED
 TAKES = {
     "insert": "INSERT INTO total SELECT n FROM s WHERE held(n)",
     "overwrite": "INSERT OVERWRITE total SELECT n FROM total UNION ALL SELECT n FROM s "

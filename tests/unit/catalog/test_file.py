@@ -20,6 +20,7 @@ from dt_jupyter.catalog.migrations import MIGRATIONS
 from dt_jupyter.catalog.owner import start_time
 from dt_jupyter.catalog.sqlite import filesystem, open_file
 from dt_jupyter.model import Clock, DTError, Frontier, Reason, RefreshState, Warehouse
+from tests.experiments import CALL_FAILS, KILLED_IN_REFRESH, TWO_PROCESSES
 from tests.unit.catalog_lab import (
     HERE,
     MANUAL,
@@ -221,6 +222,7 @@ def prepared(folder: Path) -> Lab:
     return lab
 
 
+@CALL_FAILS
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_whichever_statement_fails_nothing_is_half_done(
     tmp_path: Path, operation: str, monkeypatch: pytest.MonkeyPatch
@@ -249,6 +251,7 @@ def test_whichever_statement_fails_nothing_is_half_done(
     assert lab.dump() != before  # and without a fault it did something
 
 
+@CALL_FAILS
 def test_a_commit_that_fails_leaves_nothing(lab: Lab) -> None:
     before = lab.dump()
 
@@ -333,7 +336,7 @@ def script(text: str, *arguments: object) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.faults
+@KILLED_IN_REFRESH
 @pytest.mark.parametrize("nth", [3, 6, 99])
 def test_kill_9_within_finish_leaves_the_attempt_as_it_was(tmp_path: Path, nth: int) -> None:
     path = tmp_path / "catalog.sqlite"
@@ -352,7 +355,7 @@ def test_kill_9_within_finish_leaves_the_attempt_as_it_was(tmp_path: Path, nth: 
         assert catalog.begin("id-a", SCHEDULED, catalog.clock.now(), "next", 30).sequence == 1
 
 
-@pytest.mark.faults
+@TWO_PROCESSES
 def test_four_processes_count_exactly(tmp_path: Path) -> None:
     path, each = tmp_path / "catalog.sqlite", 15
     with Catalog(path, Clock(), Owner.here("test")) as catalog:

@@ -34,6 +34,7 @@ from dt_jupyter.model import (
     UserFunction,
     Warehouse,
 )
+from tests.experiments import CATALOG_LOST, CLOCK
 from tests.unit.catalog_lab import Lab, at, definition, name, refused, table
 
 OTHER = Owner("host-a", 200, "uid-other", "1")
@@ -99,6 +100,7 @@ def remove(path: Path) -> None:
         file.unlink()
 
 
+@CATALOG_LOST
 def test_a_deleted_catalog_is_rebuilt(lab: Lab) -> None:
     before = registered(lab.catalog)
     assert {kind for kind, _ in before} == set(KINDS)
@@ -122,6 +124,7 @@ def test_a_deleted_catalog_is_rebuilt(lab: Lab) -> None:
     assert again.get(name("gone")) is not None
 
 
+@CATALOG_LOST
 def test_a_catalog_that_lost_its_write_ahead_log_is_rebuilt(lab: Lab) -> None:
     before = registered(lab.catalog)
     assert any(p.name.endswith("-wal") for p in files(lab.path))
@@ -140,6 +143,7 @@ def test_a_catalog_that_lost_its_write_ahead_log_is_rebuilt(lab: Lab) -> None:
     assert found.rebuilt is not None
 
 
+@CATALOG_LOST
 def test_an_older_backup_is_noticed_and_what_came_since_is_back(lab: Lab) -> None:
     lab.refresh(10)
     lab.catalog.close()
@@ -293,6 +297,7 @@ def wait_for_each(lab: Lab, workers: list[subprocess.Popen[bytes]]) -> None:
             pass
 
 
+@CATALOG_LOST
 def test_processes_lose_nothing_while_the_catalog_is_deleted_again_and_again(lab: Lab) -> None:
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, lab.path, me], stdout=subprocess.PIPE)
@@ -437,6 +442,7 @@ def test_a_grant_is_rebuilt_where_it_was_last(lab: Lab) -> None:
     assert str(on(1)) in {str(g.on) for g in lab.catalog.rights().grants}
 
 
+@CATALOG_LOST
 @pytest.mark.parametrize("seed", range(6))
 def test_any_history_and_any_backup(lab: Lab, seed: int) -> None:
     chance, backup = random.Random(seed), lab.path.with_name("backup")
@@ -465,6 +471,7 @@ def test_any_history_and_any_backup(lab: Lab, seed: int) -> None:
         lab.catalog.close()
 
 
+@CLOCK
 def test_times_do_not_go_back(lab: Lab) -> None:
     lab.wall.forward(100)
     lab.catalog.create(table("new", created=at(100)))

@@ -13,6 +13,7 @@ import pytest
 from dt_jupyter.catalog import Catalog, CatalogPlace, Owner, Pulse, find_database, read_place
 from dt_jupyter.catalog.postgres import PostgresSchema, parse_catalog_url
 from dt_jupyter.model import Clock
+from tests.experiments import CLOCK
 from tests.sinks.servers import PostgresServer
 from tests.unit.catalog_lab import HERE, MANUAL, Lab, at, name, refused, table
 
@@ -407,6 +408,7 @@ def test_a_wrong_password_is_told_and_not_shown(tmp_path: Path, postgres: Postgr
     assert "wr0ng" not in str(caught[0])
 
 
+@CLOCK
 @pytest.mark.parametrize("hours", [-2, 2])
 def test_leases_run_out_by_the_servers_clock(
     lab: Lab, postgres: PostgresServer, hours: int

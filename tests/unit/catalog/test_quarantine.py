@@ -10,6 +10,7 @@ import pytest
 
 from dt_jupyter.catalog import HeldTable, HoldKind, Owner, StageRow, schema
 from dt_jupyter.model import DTError, Frontier, Intent, Stream, Task, TaskTrigger, Warehouse
+from tests.experiments import CATALOG_DAMAGED
 from tests.unit.catalog_lab import HERE, Lab, at, name, refused
 
 GARBAGE: tuple[Any, ...] = ("garbage", b"\xff\xfe", "{}", "", "[]", "null", 10**18)
@@ -138,6 +139,7 @@ TABLES = [t.name for t in schema.METADATA.sorted_tables if t.name != "dt_meta"]
 """Without the version of the file, of which DT-5101 and DT-5102 tell."""
 
 
+@CATALOG_DAMAGED
 @pytest.mark.parametrize("table", TABLES)
 def test_any_column_leaves_the_others(lab: Lab, table: str, tmp_path: Path) -> None:
     """Every eighth column, one value for each and another one for the next; all by night."""

@@ -108,6 +108,14 @@ def test_an_intent_is_an_orphan_where_its_process_is_gone(
     assert lab.catalog.orphans() == ((intent("i", made),) if orphan else ())
 
 
+def test_what_its_own_engine_let_go_is_an_orphan(lab: Lab) -> None:
+    made = lab.catalog.create_stream(stream("s"))
+    lab.catalog.begin_intent(intent("i", made), [made])
+    lab.catalog.let_go(intent("i", made))
+    assert lab.catalog.orphans() == (intent("i", made),)
+    assert lab.open(BESIDE).orphans() == (), "whose process lives"
+
+
 def transaction(which: str) -> Intent:
     return Intent(which, "BEGIN", "", None, at(1), at(1))
 

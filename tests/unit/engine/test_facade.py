@@ -5,25 +5,26 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dt_jupyter.engine import Engine, api
 from dt_jupyter.engine.context import Context
+from dt_jupyter.sources import Layout
 
 
 def context() -> Context:
     """One whose services are missing."""
     services: dict[str, Any] = {f.name: None for f in dataclasses.fields(Context)}
-    return Context(**{**services, "layout": SimpleNamespace(lake="lake"), "spark": "spark"})
+    return Context(**{**services, "layout": Layout(Path("lake")), "spark": "spark"})
 
 
 def test_an_engine_has_no_attributes_but_its_lake_session_and_context() -> None:
     found = vars(Engine(context()))
     assert found.keys() == {"context", "spark", "lake"}
-    assert (found["spark"], found["lake"]) == ("spark", "lake")
+    assert (found["spark"], found["lake"]) == ("spark", Path("lake"))
 
 
 def test_a_service_is_never_exchanged() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,10 @@ from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.execute import StatementOrigin
 from dt_jupyter.engine.rows import ResultRows
 from dt_jupyter.engine.script import Done, StatementOutcome, read_outcome, run_last, run_script
-from dt_jupyter.model import DTError, Name
+from dt_jupyter.model import DTError, Leftovers, Name
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.magics import DynamicTableMagics
+from dt_jupyter.sources import Layout
 from dt_jupyter.sql.grammar import parse
 from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
 
@@ -46,8 +48,9 @@ class Bench:
             "state": EngineState(),
             "travel": SimpleNamespace(isolation_of=lambda frame: None),
             "tables": SimpleNamespace(status=lambda text: f"status {text}"),
-            "layout": SimpleNamespace(lake="lake"),
+            "layout": Layout(Path("lake")),
             "refresher": None,
+            "catalog": SimpleNamespace(leftovers=Leftovers()),
         }
         fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
         self.context = Context(**fields)  # type: ignore[arg-type]

@@ -33,10 +33,10 @@ from dt_jupyter.lake import (
     TableLog,
     backing_properties,
     commit,
+    open_log,
 )
 from dt_jupyter.lake.delta_log.actions import commit_name, read_actions
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
-from dt_jupyter.lake.delta_log.create_commit import write_first
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.disk import put_commit
@@ -44,6 +44,7 @@ from dt_jupyter.lake.errors import ConcurrentWrite
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.table_files import VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
+from dt_jupyter.lake.write.create_commit import write_first
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model.hidden import OP
 from tests.cases import some
@@ -74,7 +75,7 @@ def make(path: Path, names: Sequence[str], **extra: str) -> TableLog:
     typed = StructType.fromJson({"type": "struct", "fields": fields})
     properties = backing_properties(typed, extra={f"delta.{k}": v for k, v in extra.items()})
     write_first(path, fields, properties)
-    return TableLog(path)
+    return open_log(path)
 
 
 class Life:
@@ -82,6 +83,7 @@ class Life:
 
     def __init__(self, path: Path, names: Sequence[str], keys: Sequence[str], **extra: str) -> None:
         self.log, self.names, self.keys = make(path, names, **extra), list(names), list(keys)
+        self.lies_at = path
         self.rows: list[tuple[Any, ...]] = []
         self.columns = KeptColumns()
         self.sequence = 0
@@ -133,18 +135,18 @@ class Life:
         rows = self.columns.rows(self.columns.files(self.log, version), self.names)
         if bag(rows) != wanted:
             wrong.append("the kept columns")
-        query = QueryBuilder().register("t", DeltaTable(self.log.path))
+        query = QueryBuilder().register("t", DeltaTable(self.lies_at))
         rows = pa.table(query.execute("SELECT * FROM t").read_all()).cast(schema_of(self.names))
         if bag(rows) != wanted:
             wrong.append("delta-rs")
-        if self.log.size() != size_of(TableSnapshot(self.log.path, version).files()):
+        if self.log.size() != size_of(TableSnapshot(self.lies_at, version).files()):
             wrong.append("the size")
         return wrong
 
     def fed(self, before: Counter[str]) -> Counter[str]:
         """What the newest commit's feed makes of the rows before it, as delta-rs reads it."""
         version, found = self.log.version(), Counter(before)
-        read = DeltaTable(self.log.path).load_cdf(starting_version=version, ending_version=version)
+        read = DeltaTable(self.lies_at).load_cdf(starting_version=version, ending_version=version)
         for row in pa.table(read.read_all()).to_pylist():
             came = row["_change_type"] in ("insert", "update_postimage")
             found[repr(tuple(row[n] for n in self.names))] += 1 if came else -1
@@ -155,11 +157,13 @@ def bag(rows: pa.Table) -> Counter[str]:
     return Counter(repr(tuple(r.values())) for r in rows.to_pylist())
 
 
-def random_life(path: Path, seed: int, *, commits: int = 14, **extra: Any) -> list[str]:
+def random_life(
+    path: Path, seed: int, *, commits: int = 14, kind: type[Life] = Life, **extra: Any
+) -> list[str]:
     rng = random.Random(seed)
     keys = rng.choice(KEYS)
     names = [*keys, *rng.sample([n for n in KINDS if n not in keys], 3)]
-    life = Life(path, names, keys, **extra)
+    life = kind(path, names, keys, **extra)
 
     def some_row() -> tuple[Any, ...]:
         return tuple(rng.choice(KINDS[n][2]) for n in names)

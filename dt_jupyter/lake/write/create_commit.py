@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.delta_log.version_checksum import write_checksum
-from dt_jupyter.lake.disk import make_durable, put_commit
 from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.storage.mounts import open_log
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.types import arrow_schema, leaves
 
 if TYPE_CHECKING:
@@ -84,7 +83,9 @@ def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[st
         }},
         {"protocol": _PROTOCOL},
     )  # fmt: skip
-    (path / "_delta_log").mkdir(parents=True, exist_ok=True)
-    put_commit(path, 0, actions)
-    make_durable(path, (), 0)
-    write_checksum(TableLog(path), 0)
+    place = table_place(path)
+    place.put_commit(0, actions)
+    place.settle((), 0)
+    log = open_log(path)
+    log.version()
+    place.add_checksum(log, 0)

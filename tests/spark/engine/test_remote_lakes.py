@@ -1,0 +1,232 @@
+"""A lake on other storage: its tables lie there, its catalog is in PostgreSQL, and what this disk
+has of it is a home that may be lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.engine import Engine
+from dt_jupyter.lake import find_mounted, open_log, table_place
+from tests.spark.engine_lab import Lab, refused, without_check, without_second_opinion
+from tests.spark.kinds_of_spark import KIND
+from tests.spark.viewfs import linked
+
+pytestmark = pytest.mark.skipif(KIND != "local", reason="Hadoop is configured by its Java objects")
+ITEMS = ("1, 'a'", "2, 'a'", "3, 'b'")
+QUERY = "SELECT k, count(*) AS n FROM item GROUP BY k"
+
+
+@dataclass
+class Far:
+    """A lab whose lake is at `url`, which is `folder` of this disk to Hadoop alone."""
+
+    lab: Lab
+    url: str
+    folder: Path
+
+    def files(self, pattern: str) -> list[Path]:
+        return sorted(p for p in self.folder.glob(pattern) if p.is_file())
+
+    def lose_home(self) -> None:
+        """The lake closed, what this disk has of it removed, and the lake opened again."""
+        self.lab.engine.close()
+        self.lab.forget()
+        shutil.rmtree(self.lab.context.layout.lake)
+        self.lab.engine = Engine.connect(self.url, spark=self.lab.spark, scheduler=False)
+
+
+@pytest.fixture
+def far(
+    request: pytest.FixtureRequest,
+    quick_spark: object,
+    spark: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Far]:
+    without_second_opinion(monkeypatch)
+    without_check(monkeypatch)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    with linked(spark, folder) as url:
+        lab = Lab.open(spark, f"{url}/lake")
+        yield Far(lab, f"{url}/lake", folder / "lake")
+        lab.close()
+
+
+def test_its_tables_are_there_and_the_home_may_be_lost(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.dynamic_table("counted", QUERY)
+    lab.dynamic_table("over", "SELECT max(n) AS most FROM counted")
+    lab.insert("item", "4, 'b'", "5, 'c'")
+    assert [lab.refresh(name) for name in ("counted", "over")] == ["INCREMENTAL"] * 2
+    lab.verified("counted", "over")
+    assert far.files("tables/item/_delta_log/*.json")
+    assert len(far.files("_dt/dynamic/*/public/_delta_log/*.json")) == 6
+    far.lose_home()
+    lab.sql("DELETE FROM item WHERE id < 3")
+    assert [lab.refresh(name) for name in ("counted", "over")] == ["INCREMENTAL"] * 2
+    lab.verified("counted", "over")
+    assert lab.rows("counted") == [("b", 2), ("c", 1)]
+    assert sorted(lab.sql("SELECT k, n FROM counted AT (VERSION => 1)")) == [("a", 2), ("b", 1)]
+
+
+@pytest.mark.nightly
+def test_who_opens_it_has_to_say_once_where_its_catalog_is(far: Far) -> None:
+    url = far.url.removesuffix("lake")
+    with refused("DT-5103") as found:
+        Engine.connect(f"{url}other", spark=far.lab.spark, scheduler=False)
+    assert "catalog has to be in a database" in str(found[0])
+    place = json.loads((far.folder / "_dt" / "catalog.json").read_text())
+    assert place["url"].startswith("postgresql")
+    with refused("DT-5103"):
+        Engine.connect("hdfs://127.0.0.1:1/lake", spark=far.lab.spark, scheduler=False)
+    far.lose_home()
+    assert str(far.lab.engine.lake) == far.url
+    assert far.url in repr(far.lab.engine)
+
+
+def test_a_life_of_merges_is_read_by_spark_as_it_was_written(far: Far) -> None:
+    """Vectors, change feeds, files that are written anew, checkpoints: each is named in the log as
+    Spark names its own, so that one lies on the other's."""
+    lab = far.lab
+    lab.table("item", "id INT, k STRING")
+    lab.sql("INSERT INTO item SELECT id, concat('k', id % 400) FROM range(30000)")
+    lab.dynamic_table("kept", "SELECT id, k FROM item WHERE id % 3 > 0")
+    lab.dynamic_table("counted", QUERY)
+    for number in range(6):
+        lab.sql(f"""
+            DELETE FROM item WHERE id % 1000 = {number};
+            UPDATE item SET k = 'new' WHERE id % 1000 = {number + 500};
+            INSERT INTO item VALUES ({30_000 + number}, 'k{number}')
+        """)
+        assert {lab.refresh(name) for name in ("kept", "counted")} == {"INCREMENTAL"}
+    lab.verified("kept", "counted")
+    assert far.files("_dt/dynamic/*/*/deletion_vector_*.bin")
+    table = lab.context.layout.public(lab.engine.table("kept").id)
+    log = open_log(table)
+    table_place(table).add_checkpoint(log, log.version())
+    assert far.files("_dt/dynamic/*/public/_delta_log/*.checkpoint.parquet")
+    for commit in far.files("_dt/dynamic/*/*/_delta_log/*.json"):
+        assert far.url not in commit.read_text()
+    far.lose_home()
+    lab.insert("item", "40000, 'k1'")
+    assert {lab.refresh(name) for name in ("kept", "counted")} == {"INCREMENTAL"}
+    lab.verified("kept", "counted")
+
+
+def test_what_is_dropped_comes_back_and_a_clone_has_files_of_its_own(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.dynamic_table("counted", QUERY)
+    lab.sql("CREATE DYNAMIC TABLE twin CLONE counted")
+    lab.sql("DROP DYNAMIC TABLE counted; UNDROP DYNAMIC TABLE counted")
+    lab.sql("DROP TABLE item")
+    assert not (far.folder / "tables" / "item").exists()
+    assert far.files("_dt/dropped/*/_delta_log/*.json")
+    lab.sql("UNDROP TABLE item")
+    lab.insert("item", "9, 'b'")
+    assert [lab.refresh(name) for name in ("counted", "twin")] == ["INCREMENTAL"] * 2
+    lab.verified("counted", "twin")
+    lab.sql("CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 1 AS one; CREATE SCHEMA r CLONE s")
+    assert lab.sql("SELECT one FROM r.t") == [(1,)]
+    lab.sql("DROP SCHEMA r CASCADE; DROP SCHEMA s CASCADE")
+
+
+def test_a_vacuum_spares_what_is_pinned(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.dynamic_table("counted", QUERY, "REFRESH_MODE = FULL")
+    lab.engine.pin("evidence", "counted")
+    pinned = lab.rows("counted")
+    for number in range(3):
+        lab.insert("item", f"{number + 10}, 'c'")
+        lab.refresh("counted")
+    told = lab.engine.vacuum(retain_hours=0)
+    assert told.files > 0
+    assert "evidence" in str(lab.engine.pins())
+    assert sorted(lab.sql("SELECT k, n FROM counted AT (VERSION => 1)")) == pinned
+    assert "counted" in str(lab.engine.storage())
+    assert lab.refresh("counted") == "NO_DATA"
+    lab.verified("counted")
+
+
+@pytest.mark.nightly
+def test_one_of_two_writers_of_a_version_is_told(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.dynamic_table("counted", QUERY)
+    table = lab.context.layout.public(lab.engine.table("counted").id)
+    assert find_mounted(table) is not None
+    newest = open_log(table).version()
+    with pytest.raises(FileExistsError):
+        table_place(table).put_commit(newest, [{"commitInfo": {"operation": "OTHER"}}])
+    assert open_log(table).operation(newest) != "OTHER"
+
+
+def test_streams_and_transactions_write_tables_of_a_disk(far: Far, tmp_path: Path) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.sql("CREATE STREAM news ON TABLE item")
+    lab.sql(f"CREATE TABLE here (id INT) USING delta LOCATION 'file:{tmp_path}/here'")
+    lab.table("there", "id INT")
+    lab.insert("item", "4, 'b'")
+    for statement in ("INSERT INTO there", "CREATE TABLE default.new USING delta AS"):
+        with refused("DT-3204"):
+            lab.sql(f"{statement} SELECT id FROM news")
+    with refused("DT-3207"):
+        lab.sql("BEGIN; INSERT INTO there SELECT id FROM news; COMMIT")
+    lab.sql("ROLLBACK")
+    lab.sql("INSERT INTO here SELECT id FROM news")
+    assert lab.rows("here") == [(4,)]
+    assert lab.sql("SELECT * FROM news") == []
+
+
+@pytest.mark.nightly
+def test_a_role_reads_by_name_and_not_by_place(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.dynamic_table("counted", QUERY)
+    lab.sql("CREATE ROLE reader; GRANT SELECT ON DYNAMIC TABLE counted TO ROLE reader")
+    lab.sql("GRANT SELECT ON TABLE item TO ROLE reader")
+    with Engine.connect(far.url, spark=lab.spark, scheduler=False, role="reader") as bound:
+        assert bound.sql("SELECT count(*) FROM counted").collect() == [(2,)]
+        assert bound.sql("SELECT k FROM item AT (VERSION => 0)").collect() == []
+        assert bound.changes("item", at=0).count() == 3
+        for place in (f"{far.url}/tables/item", f"{far.url}/_dt"):
+            with refused("DT-5208"):
+                bound.sql(f"SELECT * FROM text.`{place}`")
+
+
+@pytest.mark.nightly
+def test_files_are_a_source_that_is_read_whole(far: Far, tmp_path: Path) -> None:
+    lab = far.lab
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "inbox" / "a.csv").write_text("1,2\n")
+    lab.sql(f"CREATE TABLE inbox (a INT, b INT) USING csv LOCATION 'file:{tmp_path}/inbox'")
+    lab.dynamic_table("summed", "SELECT sum(b) AS b FROM inbox")
+    assert lab.mode("summed") == "FULL"
+    (tmp_path / "inbox" / "b.csv").write_text("3,4\n")
+    assert lab.refresh("summed") == "FULL"
+    assert lab.rows("summed") == [(6,)]
+
+
+@pytest.mark.nightly
+def test_a_table_elsewhere_is_known_in_each_home(far: Far, tmp_path: Path) -> None:
+    lab = far.lab
+    other = far.url.removesuffix("lake") + "other/item"
+    lab.sql(f"CREATE TABLE item (id INT, k STRING) USING delta LOCATION '{other}'")
+    lab.insert("item", *ITEMS)
+    lab.dynamic_table("counted", QUERY)
+    far.lose_home()
+    lab.insert("item", "4, 'c'")
+    assert lab.refresh("counted") == "INCREMENTAL"
+    lab.verified("counted")
