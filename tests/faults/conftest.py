@@ -1,6 +1,7 @@
 """The session and the lake that the tests on Spark use; it is other processes that are killed."""
 
 from tests.spark.conftest import (
+    homes,
     lab,
     lake_dir,
     other_storage,
@@ -9,4 +10,4 @@ from tests.spark.conftest import (
     spark,
 )
 
-__all__ = ["lab", "lake_dir", "other_storage", "quick_lab", "quick_spark", "spark"]
+__all__ = ["homes", "lab", "lake_dir", "other_storage", "quick_lab", "quick_spark", "spark"]

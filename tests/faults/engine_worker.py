@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.model import DTError
+from dt_jupyter.model import DTError, RefreshRecord
 
 RACED = {"DT-2104", "DT-2108", "DT-2109", "DT-5107"}
 
@@ -26,10 +26,16 @@ def rounds(engine: Engine, name: str, count: int, table: str | None, first: int)
                 raise
             told.append(e.code)
             continue
-        code = record.error_code
+        code = failure_code(record)
         assert code is None or code in RACED, record.error
         told.append(code or str(record.action))
     return told
+
+
+def failure_code(record: RefreshRecord) -> str | None:
+    """Its own, or that of what failed upstream."""
+    upstream = record.upstream[-1:] if record.error_code == "DT-2110" else ()
+    return failure_code(upstream[0]) if upstream else record.error_code
 
 
 def main() -> None:

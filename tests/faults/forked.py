@@ -1,11 +1,13 @@
-"""Processes that are killed while they consume a stream, at little cost: `python -m
+"""Processes that are killed or stopped in the middle of their work, at little cost: `python -m
 tests.faults.forked LAKE` has all modules loaded, forks for each process that is asked for, and
 kills it when it is told to. They use the Spark of the tests.
 
-A line of JSON asks for one: {"way", "failpoint", "delay", "times"}; the answer `ready` comes when
-it stands before its first statement; a line `go` lets it; then comes {"status", "told"}: with a
-`delay` (seconds) it is killed so long after `go`, at its failpoint it kills itself. One that
-consumes several `times` inserts an event each time.
+A line of JSON asks for one: {"way", "failpoint", "delay", "pause", "times", "lease"}; the answer
+`ready` comes when it stands before its first statement; a line `go` lets it; then comes {"status",
+"told"}: with a `delay` (seconds) it is killed so long after `go`, at its failpoint it kills itself.
+With `pause` it is stopped instead, which `paused` says, and goes on at the next line `go`. Its
+`way` is one of consuming a stream, of which several `times` insert an event each, or the name of
+what to refresh, with leases of `lease` seconds.
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake.write.failpoints import FAILPOINT
+from dt_jupyter.model import Tuning
 from tests.faults.attached import process, session
 from tests.faults.consumptions import CONSUMPTIONS
+from tests.faults.engine_worker import rounds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,8 +48,7 @@ class Forked:
 
     @classmethod
     @contextmanager
-    def on(cls, spark: SparkSession, lake: Path) -> Iterator[Forked]:
-        said = lake.with_name("said")
+    def on(cls, spark: SparkSession, lake: Path | str, said: Path) -> Iterator[Forked]:
         with said.open("w") as errors:
             host = process(spark, "tests.faults.forked", str(lake), stderr=errors)
             made = cls(host, said)
@@ -59,14 +62,26 @@ class Forked:
         return self.said.read_text()[-3000:]
 
     def ask(
-        self, way: str, *, failpoint: str = "", delay: float | None = None, times: int = 1
+        self,
+        way: str,
+        *,
+        failpoint: str = "",
+        delay: float | None = None,
+        pause: bool = False,
+        times: int = 1,
+        lease: float = Tuning().lease_seconds,
     ) -> None:
         """One process, that is ready when this returns."""
-        self._say(json.dumps({"way": way, "failpoint": failpoint, "delay": delay, "times": times}))
+        asked = {"way": way, "failpoint": failpoint, "delay": delay, "pause": pause}
+        self._say(json.dumps({**asked, "times": times, "lease": lease}))
         assert self._hear() == "ready", self.errors
 
     def go(self) -> None:
         self._say("go")
+
+    def await_pause(self) -> None:
+        """Until it is stopped."""
+        assert self._hear() == "paused", self.errors
 
     def ended(self) -> tuple[int, list[str]]:
         """Its status (of a killed one −9) and what its consumptions came to."""
@@ -105,7 +120,11 @@ def main() -> None:
             os.close(let)
             if asked["delay"] is not None:
                 select.select([], [], [], asked["delay"])
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGSTOP if asked["pause"] else signal.SIGKILL)
+            if asked["pause"]:
+                print("paused", flush=True)
+                sys.stdin.readline()
+                os.kill(pid, signal.SIGCONT)
             _, status = os.waitpid(pid, 0)
             code = os.waitstatus_to_exitcode(status)
             print(json.dumps({"status": code, "told": answers.read().split()}), flush=True)
@@ -126,13 +145,18 @@ def _child(asked: dict[str, Any], tell: int, wait: int) -> None:
 
 
 def _consume(asked: dict[str, Any], answers: IO[str], allowed: IO[str]) -> None:
-    engine = Engine.connect(sys.argv[1], scheduler=False, spark=session())
+    tuning = Tuning(lease_seconds=asked["lease"])
+    engine = Engine.connect(sys.argv[1], scheduler=False, spark=session(), tuning=tuning)
     answers.write("ready\n")
     allowed.readline()
+    consumption = CONSUMPTIONS.get(asked["way"])
     for i in range(asked["times"]):
         if asked["times"] > 1:
             engine.sql(f"INSERT INTO events VALUES ({FIRST + i})")
-        answers.write(CONSUMPTIONS[asked["way"]].run(engine) + "\n")
+        if consumption is not None:
+            answers.write(consumption.run(engine) + "\n")
+        else:
+            answers.write(rounds(engine, asked["way"], 1, None, 0)[0] + "\n")
     engine.close()
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake.write.failpoints import FAILPOINT, POINTS
+from tests.experiments import KILLED_IN_REFRESH
 from tests.spark.engine_lab import Lab, without_check
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.nightly]
+pytestmark = [KILLED_IN_REFRESH, pytest.mark.slow, pytest.mark.nightly]
 ROOT = Path(__file__).resolve().parents[2]
 QUERY = "SELECT g, sum(v) AS s FROM src GROUP BY g"
 FROZEN = f"DYNAMIC TABLE d FROZEN WHERE (g < 2) BACKFILL FROM past AS {QUERY}"

@@ -12,9 +12,9 @@ import pytest
 
 from dt_jupyter.lake import Append, CommitRequest, Committed, Lost, commit, recover
 from dt_jupyter.lake.write.failpoints import FAILPOINT, POINTS
+from tests.experiments import KILLED_IN_REFRESH, STOPPED, TWO_PROCESSES
 from tests.unit.delta_logs import read, rows, small_table
 
-pytestmark = pytest.mark.faults
 ROOT = Path(__file__).parents[2]
 
 
@@ -31,6 +31,7 @@ def start(
     )
 
 
+@KILLED_IN_REFRESH
 @pytest.mark.parametrize("merge", [False, True], ids=["append", "merge"])
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_at(tmp_path: Path, point: str, merge: bool) -> None:
@@ -56,6 +57,7 @@ def test_killed_at(tmp_path: Path, point: str, merge: bool) -> None:
     assert isinstance(after, Committed)
 
 
+@TWO_PROCESSES
 def test_two_processes_race_for_each_of_ten_sequences(tmp_path: Path) -> None:
     log = small_table(tmp_path / "t")
     for sequence in range(1, 11):
@@ -80,6 +82,7 @@ def test_two_processes_race_for_each_of_ten_sequences(tmp_path: Path) -> None:
     assert len(list(log.path.glob("*.parquet"))) == 10
 
 
+@STOPPED
 def test_a_stopped_holder_of_the_lock_keeps_others_out(tmp_path: Path) -> None:
     """SIGSTOP does not free the lock, death does: no lease that runs out lets two writers in."""
     from dt_jupyter.lake import TableLocked

@@ -1,4 +1,4 @@
-"""Processes killed in the middle of a refresh, and two that refresh one table.
+"""Processes killed with their own Java in the middle of a refresh, and two that refresh one table.
 
 After every kill: DVS (the contents are the query at the recorded data timestamp), AGREE (catalog
 and log say the same), and the next refresh goes on.
@@ -16,11 +16,11 @@ import pytest
 
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.write.failpoints import FAILPOINT
-from tests.cases import some
+from tests.experiments import KILLED_IN_REFRESH, TWO_PROCESSES
 from tests.faults.engine_worker import rounds
 from tests.spark.engine_lab import Lab, without_check
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 QUERY = (
     "SELECT n, count(*) AS c, sum(s) AS t FROM "
@@ -64,7 +64,9 @@ def commits(lab: Lab) -> list[int]:
 KILLS = ["after_fsync:2", "after_write:1", "before_write:1", "after_fsync:1", "after_write:2"]
 
 
-@pytest.mark.parametrize("failpoint", some(1, KILLS))
+@KILLED_IN_REFRESH
+@pytest.mark.nightly
+@pytest.mark.parametrize("failpoint", KILLS)
 def test_a_refresh_that_is_killed_loses_and_doubles_nothing(shop: Lab, failpoint: str) -> None:
     shop.engine.close()
     process = worker(shop, "d", "1", failpoint=failpoint)
@@ -91,6 +93,7 @@ FUNCTIONS = "SELECT id, k, shout(k) AS v, stamp(k) AS w FROM item"
 """Each function has a stage of its own, and the public table is the third."""
 
 
+@KILLED_IN_REFRESH
 @pytest.mark.nightly
 @pytest.mark.parametrize("failpoint", [*KILLS, "after_write:3"])
 def test_one_that_calls_functions_and_is_killed_keeps_the_values_of_the_rows_that_are_there(
@@ -131,6 +134,7 @@ LISTS = ["files_copied:1", "files_listed:1", "before_write:1", "after_fsync:1"]
 """Before and after the list of files has its version, and the table its own."""
 
 
+@KILLED_IN_REFRESH
 @pytest.mark.nightly
 @pytest.mark.parametrize("failpoint", LISTS)
 def test_a_refresh_over_files_that_is_killed_reads_each_file_once(
@@ -139,7 +143,7 @@ def test_a_refresh_over_files_that_is_killed_reads_each_file_once(
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "a.json").write_text('{"id": 1}\n{"id": 1}\n')
-    lab.dynamic_table("d", f"SELECT id, count(*) AS c FROM json.`{folder}` GROUP BY id")
+    lab.dynamic_table("d", f"SELECT id, count(*) AS c FROM json.`file:{folder}` GROUP BY id")
     (folder / "b.json").write_text('{"id": 1}\n{"id": 2}\n')
     lab.engine.close()
     process = worker(lab, "d", "1", failpoint=failpoint)
@@ -156,6 +160,8 @@ def test_a_refresh_over_files_that_is_killed_reads_each_file_once(
     assert len([*lists.glob("batch/*")]) == (3 if failpoint != "files_copied:1" else 2)
 
 
+@pytest.mark.nightly
+@TWO_PROCESSES
 @pytest.mark.compiled
 def test_two_processes_that_refresh_one_table_have_one_winner_for_each_sequence(shop: Lab) -> None:
     process = worker(shop, "d", "4", "item")

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake.write.failpoints import FAILPOINT, SCHEMAS
+from tests.experiments import KILLED_ELSEWHERE
 from tests.spark.engine_lab import Lab, without_check
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.nightly]
+pytestmark = [KILLED_ELSEWHERE, pytest.mark.slow, pytest.mark.nightly]
 ROOT = Path(__file__).resolve().parents[2]
 _RUN = (
     "import sys; from dt_jupyter.engine import Engine; "

@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cases import some
+from tests.experiments import KILLED_ELSEWHERE
 from tests.faults.attached import process
 from tests.spark.engine_lab import Lab
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow]
+pytestmark = [KILLED_ELSEWHERE, pytest.mark.slow]
 CASES = [
     ("sqlite", "stored", 3),
     ("sqlite", "logged", 1),

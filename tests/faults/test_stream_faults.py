@@ -13,15 +13,17 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from tests.cases import some
+from tests.experiments import KILLED_IN_CONSUMPTION, TWO_PROCESSES
 from tests.faults.consumptions import CONSUMPTIONS, UNDECIDED, counted
 from tests.faults.forked import Forked
 from tests.spark.engine_lab import Lab
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "0"))
 SEED = int(os.environ.get("DT_JUPYTER_SEED", "0"))
 LIMIT = 300 + 400 * ROUNDS
@@ -126,8 +128,8 @@ def kills(way: str, *, everywhere: bool) -> list[str]:
 
 
 @pytest.fixture
-def till(lab: Lab) -> Iterator[Till]:
-    with Forked.on(lab.spark, lab.folder) as forked:
+def till(lab: Lab, tmp_path: Path) -> Iterator[Till]:
+    with Forked.on(lab.spark, lab.folder, tmp_path / "said") as forked:
         yield Till(lab, forked)
 
 
@@ -135,6 +137,7 @@ EACH_TIME = ("insert", "transaction")
 WAYS = (*EACH_TIME, *(way for way in CONSUMPTIONS if way not in EACH_TIME))
 
 
+@KILLED_IN_CONSUMPTION
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize(
     ("way", "everywhere"),
@@ -162,6 +165,7 @@ def test_a_consumer_that_is_killed_loses_and_doubles_nothing(
     assert nothing_left(till.lab)
 
 
+@TWO_PROCESSES
 @pytest.mark.timeout(LIMIT)
 @pytest.mark.parametrize("way", ["update", "insert", "transaction"][: 3 if ROUNDS else 1])
 def test_two_processes_on_one_stream_give_each_change_once(

@@ -12,11 +12,12 @@ from functools import partial
 import pytest
 
 from dt_jupyter.lake.write.failpoints import FAILPOINT, hooked
+from tests.experiments import KILLED_IN_CONSUMPTION, TWO_PROCESSES
 from tests.faults.attached import ROOT, process
 from tests.faults.transaction_worker import run
 from tests.spark.engine_lab import Lab
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 MODULE = "tests.faults.transaction_worker"
 
 
@@ -45,6 +46,7 @@ def clean(lab: Lab) -> bool:
     return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
 
 
+@TWO_PROCESSES
 @pytest.mark.nightly
 def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
     """Whoever takes a stream first has it to the end; a loser has changed nothing. For one that is
@@ -75,6 +77,7 @@ def test_two_processes_on_one_stream_by_phases(till: Lab) -> None:
     }
 
 
+@KILLED_IN_CONSUMPTION
 @pytest.mark.nightly
 def test_a_whole_process_that_is_killed(till: Lab) -> None:
     """With its own JVM, between the two tables."""

@@ -15,14 +15,16 @@ import pytest
 from pyspark.errors import PySparkException
 
 from dt_jupyter.model import DTError
+from tests.experiments import KILLED_ELSEWHERE, VACUUM
 from tests.faults.attached import process
 from tests.faults.replay_worker import ordered
 from tests.spark.engine_lab import Lab, refused
 
-pytestmark = [pytest.mark.faults, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "2"))
 
 
+@KILLED_ELSEWHERE
 def test_two_processes_find_the_same_and_a_killed_one_holds_nothing(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("item", "id INT, n INT", "1, 1", "2, 2", "3, 3")
@@ -62,6 +64,7 @@ def net(rows: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return found
 
 
+@VACUUM
 def test_a_vacuum_at_any_moment(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("item", "id INT, n INT", "1, 1", "2, 2")

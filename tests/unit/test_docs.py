@@ -15,6 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from docs.generate import PAGES, generated, outdated
 from dt_jupyter.model import error
 from dt_jupyter.notebook import load, unload
+from tests import experiments
 from tests.doc_pages import DOCS, NOT_RUN, ROOT, RUN, Block, blocks, run
 
 OURS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -94,6 +95,18 @@ def test_what_is_not_run_is_used() -> None:
     outputs = any(b.output for b in chain.from_iterable(map(blocks, RUN)))
     assert set(NOT_RUN) - {"text"} <= used
     assert outputs
+
+
+def test_each_experiment_with_faults_is_described_and_tried() -> None:
+    known = {
+        name: mark.args[0]
+        for name, mark in vars(experiments).items()
+        if isinstance(mark, pytest.MarkDecorator)
+    }
+    page = (DOCS / "design" / "reliability.md").read_text("utf-8")
+    assert set(known.values()) <= set(re.findall(r"^\| ([^|]+) \|", page, re.MULTILINE))
+    tests = "".join(f.read_text("utf-8") for f in (ROOT / "tests").rglob("test_*.py"))
+    assert {name for name in known if not re.search(rf"\b{name}\b", tests)} == set()
 
 
 def test_the_readme_is_short() -> None:
