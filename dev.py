@@ -7,7 +7,7 @@
     python3 dev.py test cluster     the same on a cluster of Spark, with the catalog in PostgreSQL
                                     and the tables on HDFS
     python3 dev.py test nightly     what takes too long for every change: many seeds and cases;
-                                    with --part 2/3 the second third of its files
+                                    with --part 2/3 the second third of it
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
@@ -54,7 +54,7 @@ KINDS = {
     "cluster": {
         "DT_TEST_SPARK": "cluster",
         "DT_TEST_CATALOG": "postgresql",
-        "DT_TEST_TABLES": "hdfs",
+        "DT_TEST_LAKE": "hdfs",
     },
 }
 """Which those are, by what the tests are told of them."""
@@ -77,7 +77,7 @@ BOTH_ORACLES = {"DT_TEST_ORACLES": "both"}
 HAVE_NIGHTLY = ("unit", "sinks", "notebook", *TOGETHER)
 """Folders of tests some of which are marked `nightly`: they run with the folder of that name."""
 DURATIONS = Path("tests") / "durations.json"
-"""What each of those files took when all checks last passed: the longest are begun first."""
+"""What each of those files took when all of its kind last passed: the longest are begun first."""
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Tests write into memory where there is so much of it: they wait for a disk most of their time."""
@@ -335,16 +335,18 @@ def pytest_on(kind: str, reports: Path) -> Check:
     return Check(f"pytest on {kind}", command, report=counts, variables=KINDS[kind])
 
 
-def write_durations(reports: Sequence[Path]) -> None:
-    """The seconds of each file of some runs, for the order of the next."""
+def write_durations(kind: str, reports: Sequence[Path]) -> None:
+    """The seconds of each file of some runs, for the order of the next ones of their kind."""
     seconds: dict[str, float] = {}
     for case in (c for report in reports for c in ElementTree.parse(report).iter("testcase")):
         parts = case.get("classname", "").split(".")
         last = next(i for i, part in enumerate(parts) if part.startswith("test_"))
         file = f"{'/'.join(parts[1 : last + 1])}.py"
         seconds[file] = seconds.get(file, 0.0) + float(case.get("time", "0"))
-    text = json.dumps({f: round(s) for f, s in sorted(seconds.items())}, indent=2)
-    (ROOT / DURATIONS).write_text(f"{text}\n")
+    known = json.loads((ROOT / DURATIONS).read_text("utf-8"))
+    before = known[kind] if kind == NIGHTLY else {}  # of which a run may be a part
+    known[kind] = dict(sorted({**before, **{f: round(s) for f, s in seconds.items()}}.items()))
+    (ROOT / DURATIONS).write_text(f"{json.dumps(known, indent=2)}\n")
 
 
 @contextmanager
@@ -397,8 +399,9 @@ def test_all(folders: Sequence[str], part: str | None) -> int:
     with temporary_files_in_memory():
         outcomes = [done.result() for done in running] + run_lanes(every)
     status = report(outcomes, problems)
-    if status == 0 and not folders:
-        write_durations([check.report for check in every if check.behind and check.report])
+    if status == 0 and (not folders or NIGHTLY in folders):
+        kind = NIGHTLY if folders else "each change"
+        write_durations(kind, [check.report for check in every if check.behind and check.report])
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
 

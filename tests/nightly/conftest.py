@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.spark.conftest import (
+    homes,
     lab,
     lake_dir,
     other_storage,
@@ -17,6 +18,7 @@ from tests.spark.conftest import (
 )
 
 __all__ = [
+    "homes",
     "lab",
     "lake_dir",
     "other_storage",
