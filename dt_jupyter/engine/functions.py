@@ -12,6 +12,7 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.failures import first_line
 from dt_jupyter.functions import checked_function_name, keep_function, kept_sql_function
 from dt_jupyter.model import FunctionInfo, FunctionKind, error
+from dt_jupyter.spark import empty_frame
 from dt_jupyter.sql import dropped_function
 
 
@@ -55,7 +56,7 @@ def _type_text(context: Context, returns: str | DataType) -> str:
     """The type as Spark writes it. DT-1003 for what is none."""
     text = returns if isinstance(returns, str) else returns.simpleString()
     try:
-        (found,) = context.spark.createDataFrame([], f"x {text}").schema.fields
+        (found,) = empty_frame(context.spark, f"x {text}").schema.fields
     except (PySparkException, ValueError) as e:
         hint = "Use a type as in CREATE TABLE: int, string, array<float>."
         problem = f"it is not a type ({first_line(e)})"

@@ -36,7 +36,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Name, Timestamp, error
 from dt_jupyter.sources.file_roots import Roots
 from dt_jupyter.sources.file_tables import FileTable, partition_types
-from dt_jupyter.spark import text_of_path
+from dt_jupyter.spark import empty_frame, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -244,11 +244,7 @@ def sample_files(spark: SparkSession, source: FileSource, count: int) -> DataFra
         return _reader(spark, source).load([_literal(source.place)]).limit(count)
     some = [_literal(source.path(f)) for f in sorted(source.listed())[:_SAMPLED]]
     schema = spark_schema(source.log.metadata().fields)
-    return (
-        _reader(spark, source).load(some).limit(count)
-        if some
-        else spark.createDataFrame([], schema)
-    )
+    return _reader(spark, source).load(some).limit(count) if some else empty_frame(spark, schema)
 
 
 def _reader(spark: SparkSession, source: FileSource) -> DataFrameReader:

@@ -29,6 +29,7 @@ from .file_roots import (
 from .frames import (
     arrow_frame as arrow_frame,
     as_text as as_text,
+    empty_frame as empty_frame,
     rows_frame as rows_frame,
     whole_frame as whole_frame,
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.session_confs import confs
+from dt_jupyter.spark.thread_session import keep_active
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,9 +38,8 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
 def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none, and one
     without a chunk it refuses where a column is a time."""
-    given = () if schema is None else (schema,)
     whole = rows.combine_chunks() if rows.num_rows else rows.schema.empty_table()
-    return spark.createDataFrame(whole, *given)
+    return _make_frame(spark, whole, schema)
 
 
 def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
@@ -54,6 +55,17 @@ def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: 
     columns = list(zip(*rows, strict=True)) or [()] * len(shape)
     arrays = [pa.array(values, f.type) for values, f in zip(columns, shape, strict=True)]
     return whole_frame(spark, pa.Table.from_arrays(arrays, schema=shape), struct)
+
+
+def empty_frame(spark: SparkSession, schema: StructType | str) -> DataFrame:
+    """No rows under a schema, which may stand in Spark's words."""
+    return _make_frame(spark, [], schema)
+
+
+def _make_frame(spark: SparkSession, rows: Any, schema: StructType | str | None) -> DataFrame:
+    given = () if schema is None else (schema,)
+    with nullcontext() if is_connect(spark) else keep_active(spark):
+        return spark.createDataFrame(rows, *given)
 
 
 def as_text(column: Column, kind: str) -> Column:

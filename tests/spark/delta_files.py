@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from dt_jupyter.spark import whole_frame
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -48,7 +50,7 @@ def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | N
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):
         return None
-    return spark.createDataFrame(pa.concat_tables([shape.empty_table(), *found]), schema)
+    return whole_frame(spark, pa.concat_tables([shape.empty_table(), *found]), schema)
 
 
 def newest_version(folder: str) -> int:

@@ -229,6 +229,12 @@ def test_hidden_names_are_made_in_one_place() -> None:
     assert {f: t for f, texts in others.items() for t in texts if "__dt_" in t} == {}
 
 
+def test_frames_of_rows_are_made_where_the_active_session_is_kept() -> None:
+    makers = re.compile(r"(?<!_jsparkSession)(?<!log)\.createDataFrame\(")
+    found = [f for f in PACKAGE.rglob("*.py") if makers.search(f.read_text("utf-8"))]
+    assert found == [PACKAGE / "spark" / "frames.py"]
+
+
 def find_dead_code(source: str) -> list[str]:
     """What is never run: statements after one that leaves, and tests in functions."""
     found: list[str] = []

@@ -26,7 +26,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.lake import arrow_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import COUNT, EXISTED, HASH, OP, RESCAN, VISIBLE, WEIGHT, hidden
-from dt_jupyter.spark import check_cancelled
+from dt_jupyter.spark import check_cancelled, whole_frame
 from dt_jupyter.sql import BagSql, GroupSql, Renderer
 
 
@@ -86,7 +86,7 @@ class Sandbox:
 
         shape = arrow_schema(json.loads(schema.json())["fields"])
         columns = [pa.array([v[f.name] for v in values], f.type) for f in shape]
-        return self.spark.createDataFrame(pa.Table.from_arrays(columns, schema=shape), schema)
+        return whole_frame(self.spark, pa.Table.from_arrays(columns, schema=shape), schema)
 
     def drop(self) -> None:
         for view, _ in self.views.values():
