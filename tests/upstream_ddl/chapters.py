@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.upstream_ddl import columns, dynamic_tables, layout, renamed, replaced, views
-from tests.upstream_ddl.worlds import Case
+from tests.upstream_ddl.worlds import Case, Chapter
 
 CHAPTERS = (
     replaced.CHAPTER,
@@ -22,6 +22,11 @@ _AT_EACH_CHANGE = (
     (views, "CREATE OR REPLACE, without a used column"),
     (views, "over another table, the former dropped"),
 )
+
+
+def half(chapter: Chapter, number: int) -> list[Case]:
+    """Every other case of a chapter, from the first or the second one."""
+    return list(chapter.cases[number::2])
 
 
 def at_each_change() -> list[Case]:
