@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import (
@@ -69,14 +70,20 @@ class Reduction:
     _asked: dict[object, list[tuple[pa.ChunkedArray, pa.Table]]] = field(default_factory=dict)
     _left: dict[str, Scan] = field(default_factory=dict)
     """Scans of large tables whose rows are not at hand yet, by the id that stands for each."""
+    _columns: dict[str, frozenset[str]] = field(default_factory=dict)
+    """What `tables.comparable` says of a scan, by its id: it is asked of the log."""
     _refused: set[_Narrowing] = field(default_factory=set)
     _seen: dict[_Narrowing, tuple[int, ...] | None] = field(default_factory=dict)
+    _values: dict[_Narrowing, tuple[tuple[int, ...], pa.ChunkedArray | None]] = field(
+        default_factory=dict
+    )
+    """By what each narrows, with the rows that there were of its scans then."""
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
 
     def __call__(self, rel: Rel) -> Rel:
         """The same rows from fewer; `is_nothing` tells where none is left."""
         rel = self._marked(rel)
-        narrowings = list(_narrowings(rel))
+        narrowings = _narrowings(rel)
         conditions = [(n.input, c) for n in walk(rel) if isinstance(n, Filter) for c in n.on]
         while True:
             conditions = [(r, c) for r, c in conditions if not self._sieve(r, c)]
@@ -118,7 +125,7 @@ class Reduction:
             return False
         scan, rows = self.found[mark]
         names = {c: p[0][1] for c, p in held.items()}
-        if set(names.values()) <= self.tables.comparable(scan):
+        if set(names.values()) <= self._comparable(mark, scan):
             self.found[mark] = scan, sieved(rows, names, condition)
         return True
 
@@ -129,24 +136,28 @@ class Reduction:
         for narrow in narrowings:
             for mark in narrow.marks:
                 about.setdefault(mark, []).append(narrow)
-        pending = self._pending(narrowings)
-        while pending:
-            narrow = min(pending, key=pending.__getitem__)
-            del pending[narrow]
-            values = self._values(narrow)
+        queue: list[tuple[int, int, _Narrowing]] = []
+        self._enqueue(narrowings, queue)
+        while queue:
+            count, _, narrow = heappop(queue)
+            sizes = self._sizes(narrow)
+            assert sizes is not None
+            if sizes == self._seen.get(narrow) or count != sum(sizes[1:]):
+                continue  # done, or asked again since by fewer values
+            values = self._values_of(narrow)
             reduced = values is not None and self._semi_join(narrow, values)
             self._seen[narrow] = self._sizes(narrow)
             if reduced:
-                pending |= self._pending(about[narrow.mark])
+                self._enqueue(about[narrow.mark], queue)
 
-    def _pending(self, narrowings: Iterable[_Narrowing]) -> dict[_Narrowing, int]:
-        """Those that may leave rows out, with how many values each is by."""
-        found = {}
+    def _enqueue(
+        self, narrowings: Iterable[_Narrowing], queue: list[tuple[int, int, _Narrowing]]
+    ) -> None:
+        """Those that may leave rows out come into the queue, by how many values each is by."""
         for narrow in narrowings:
             sizes = self._sizes(narrow)
             if sizes is not None and self._seen.get(narrow) != sizes:
-                found[narrow] = sum(sizes[1:])
-        return found
+                heappush(queue, (sum(sizes[1:]), next(self._numbers), narrow))
 
     def _sizes(self, narrow: _Narrowing) -> tuple[int, ...] | None:
         """The rows that a narrowing is about; None where some are not at hand."""
@@ -154,30 +165,46 @@ class Reduction:
             return None
         return tuple(self.found[m][1].num_rows for m in narrow.marks)
 
-    def _values(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
-        """All values that a column is joined to, where they are at hand and of its kind."""
+    def _comparable(self, mark: str, scan: Scan) -> frozenset[str]:
+        if mark not in self._columns:
+            self._columns[mark] = self.tables.comparable(scan)
+        return self._columns[mark]
+
+    def _values_of(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
+        """All distinct values that a column is joined to, where they are at hand and of its
+        kind."""
+        if not all(m in self.found for m in narrow.others):
+            return None
+        sizes = tuple(self.found[m][1].num_rows for m in narrow.others)
+        known = self._values.get(narrow)
+        if known is None or known[0] != sizes:
+            known = self._values[narrow] = sizes, self._distinct(narrow)
+        return known[1]
+
+    def _distinct(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if isinstance(narrow.by[0], str):
-            return self.tables.keys(*narrow.by)
+            keys = self.tables.keys(*narrow.by)
+            return None if keys is None else pc.unique(keys)
         arrays: list[pa.ChunkedArray] = []
         for scan, name in narrow.by:
-            if scan.source not in self.found:
-                return None
             was, rows = self.found[scan.source]
-            if name not in self.tables.comparable(was):
+            if name not in self._comparable(scan.source, was):
                 return None
             arrays.append(rows[name])
         if len({a.type for a in arrays}) != 1:
             return None
-        return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
+        chunks = [c for a in arrays for c in a.chunks]
+        return pc.unique(pa.chunked_array(chunks, arrays[0].type))
 
     def _semi_join(self, narrow: _Narrowing, values: pa.ChunkedArray) -> bool:
         """Whether rows were left out that have no partner."""
         import pyarrow.compute as pc
 
         scan, rows = self.found[narrow.mark]
-        if not rows.num_rows or narrow.name not in self.tables.comparable(scan):
+        if not rows.num_rows or narrow.name not in self._comparable(narrow.mark, scan):
             return False
         wanted = _as(values, rows[narrow.name].type)
         if wanted is None:
@@ -193,17 +220,14 @@ class Reduction:
 
     def _select_one(self, narrowings: Sequence[_Narrowing]) -> bool:
         """The rows that the fewest values select come to hand; whether there are any such."""
-        import pyarrow.compute as pc
-
         known: list[tuple[int, int, _Narrowing, pa.ChunkedArray]] = []
         for narrow in narrowings:
             scan = self._left.get(narrow.mark)
             if scan is None or scan.end is End.DELTA or narrow in self._refused:
                 continue
-            if narrow.name not in self.tables.comparable(scan):
+            if narrow.name not in self._comparable(narrow.mark, scan):
                 continue
-            if (values := self._values(narrow)) is not None:
-                values = pc.unique(values)
+            if (values := self._values_of(narrow)) is not None:
                 known.append((len(values), len(known), narrow, values))
         for _, _, narrow, values in sorted(known, key=lambda one: one[:2]):
             scan = self._left[narrow.mark]
@@ -308,10 +332,11 @@ _WITHOUT_EMPTY = PerOperator[Callable[[Reduction, Rel], Rel | None]](
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Narrowing:
     """The column `name` of the scan `mark` has only values of `by`: columns of scans, or a
-    relation of keys and its column, then NULL-safe."""
+    relation of keys and its column, then NULL-safe. It equals itself alone: forty joined tables
+    have thousands, and each scan is a tree of values to be hashed."""
 
     mark: str
     name: str
@@ -324,8 +349,11 @@ class _Narrowing:
     @cached_property
     def marks(self) -> tuple[str, ...]:
         """The scans that it is about: the one that it narrows, and those of its values."""
-        by = () if isinstance(self.by[0], str) else tuple(s.source for s, _ in self.by)
-        return self.mark, *by
+        return self.mark, *self.others
+
+    @cached_property
+    def others(self) -> tuple[str, ...]:
+        return () if isinstance(self.by[0], str) else tuple(s.source for s, _ in self.by)
 
 
 def is_nothing(rel: Rel) -> bool:
@@ -355,8 +383,12 @@ def _named(narrow: _Narrowing) -> tuple[tuple[str, str], ...]:
     return tuple((scan.source, name) for scan, name in narrow.by)
 
 
-def _narrowings(rel: Rel) -> Iterator[_Narrowing]:
+def _narrowings(rel: Rel) -> list[_Narrowing]:
     """What is joined, or restricted by keys: the values of one column bound those of another."""
+    return list({(n.mark, n.name, n.by): n for n in _each_narrowing(rel)}.values())
+
+
+def _each_narrowing(rel: Rel) -> Iterator[_Narrowing]:
     for node in walk(rel):
         if isinstance(node, Restrict) and isinstance(node.keys, str):
             for a, k in node.on:

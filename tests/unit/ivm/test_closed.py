@@ -172,7 +172,7 @@ TELLING = {
     "_cut_project": "ends at others",
     "_is_stage": "no for others, which are then put into a stage",
     "bounded": "others are not bounded",
-    "_narrowings": "of others nothing is narrowed",
+    "_each_narrowing": "of others nothing is narrowed",
     "explosive": "how many rows the check at creation tries first",
     "_untracked": "an error for others",
     "_few": "no for others",

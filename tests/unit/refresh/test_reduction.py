@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -207,10 +208,10 @@ def _without_member(self: Reduction, rel: Rel) -> Rel | None:
     return without_empty(self, rel)
 
 
-narrowings, origins, read = module._narrowings, module.origins, Reduction._read
+narrowings, origins, read = module._each_narrowing, module.origins, Reduction._read
 without_empty, matched = Reduction._without_empty, Reduction._match_without_empty
 MUTANTS: dict[str, tuple[object, str, object]] = {
-    "what an outer and an anti join keep is narrowed": (module, "_narrowings", _matched),
+    "what an outer and an anti join keep is narrowed": (module, "_each_narrowing", _matched),
     "what an outer join adds is narrowed": (provenance, "_kept", provenance._passed),
     "one source of a value is all": (
         module,
@@ -273,6 +274,45 @@ def test_no_large_table_is_looked_up_in_another_one(monkeypatch: pytest.MonkeyPa
     assert {rows.num_rows for _, rows in reduction.found.values()} == {1}
     assert asked
     assert max(asked) < size
+
+
+def test_forty_tables_joined_to_one_are_reduced_in_bounded_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many changes, each joined to the others: what is hashed and asked is linear in the
+    conditions, of which there are 1,560."""
+    lab, asked, hashed = Lab(1), Counter[str](), Counter[str]()
+    names = [f"t{i}" for i in range(40)]
+    rows = pa.table({"k": pa.array([1, 2, 3]), "v": pa.array([1, 2, 3])})
+    few = rows.slice(0, 1).append_column(WEIGHT, pa.array([1], pa.int64()))
+    lab.tables = {name: rows.take([0, 1 + i % 2]) for i, name in enumerate(names)}
+    lab.change = few
+    on = tuple(expr("{x} = {y}", x=col("k0"), y=col(f"k{i}")) for i in range(1, 40))
+
+    def scan(i: int, end: End) -> Scan:
+        return Scan(names[i], ((f"k{i}", "k"),), end)
+
+    def told(end: int, i: int) -> End:
+        return End.DELTA if i == end else End.OLD if i > end else End.NEW
+
+    members = [Join(tuple(scan(i, told(d, i)) for i in range(40)), on) for d in range(40)]
+
+    def comparable(scan: Scan) -> frozenset[str]:
+        asked["comparable"] += 1
+        return frozenset({"k", "v"})
+
+    plain = Scan.__hash__
+
+    def counted(self: Scan) -> int:
+        hashed["scan"] += 1
+        return plain(self)
+
+    reduction = Reduction(Tables(lab.rows, lab.select, comparable, lambda *_: None))
+    monkeypatch.setattr(Scan, "__hash__", counted)
+    reduction(Union(tuple(members), tuple(f"{d}" for d in range(40))))
+    assert asked["comparable"] <= 40 * 40
+    assert hashed["scan"] <= 20 * 40 * 39
+    assert {found.num_rows for _, found in reduction.found.values()} == {1}
 
 
 def test_what_nothing_is_left_of_is_no_part_of_a_union() -> None:
