@@ -1,5 +1,5 @@
-"""Half the table of what may happen upstream, where the lake is opened again before the next refresh: a
-file of its own, so that another process plays it."""
+"""Half the table of what may happen upstream, where the lake is opened again before the next
+refresh: a file of its own, so that another process plays it."""
 
 from __future__ import annotations
 
