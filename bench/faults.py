@@ -2,7 +2,8 @@
 were tried, what failed, and how long after a fault the next refresh had succeeded.
 
 `--nightly` tries all cases, `--rounds` goes through some of them so often, and `--lake hdfs` kills
-and stops processes on a lake on HDFS with its catalog in PostgreSQL.
+and stops processes on a lake on HDFS with its catalog in PostgreSQL. `--reports` runs nothing: it
+tells what pytest wrote into such files, as `dev.py test` leaves them in `.venv/reports`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,14 +76,29 @@ def main() -> int:
     parser.add_argument("--nightly", action="store_true")
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--lake", choices=("disk", "hdfs"), default="disk")
+    parser.add_argument("--reports", nargs="+", type=Path, metavar="XML")
     asked = parser.parse_args()
+    if asked.reports:
+        found = read_experiments(cases_of(asked.reports))
+        print_experiments(found)
+        return int(any(told.failed for told in found.values()))
     files = asked.files or (EVERYTHING if asked.lake == "disk" else (KILLS,))
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "faults.xml"
         status = run_tests(
             report, files, nightly=asked.nightly, rounds=asked.rounds, lake=asked.lake
         )
-        found = read_experiments(ElementTree.parse(report).iter("testcase"))
+        print_experiments(read_experiments(cases_of([report])))
+    return status
+
+
+def cases_of(reports: Iterable[Path]) -> Iterator[ElementTree.Element]:
+    for report in reports:
+        yield from ElementTree.parse(report).iter("testcase")
+
+
+def print_experiments(found: Mapping[str, Experiment]) -> None:
+    """A table in Markdown, and the tests that failed."""
     print("| experiment | cases | violations | recovery p50, ms | p99 |")
     print("| --- | --- | --- | --- | --- |")
     for name, told in sorted(found.items()):
@@ -91,7 +107,6 @@ def main() -> int:
     for name, told in found.items():
         for test in told.failed:
             print(f"failed: {name}: {test}")
-    return status
 
 
 if __name__ == "__main__":
