@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import DataType
+from pyspark.sql.types import DataType, StructType
 
 from dt_jupyter.engine.context import Context
 from dt_jupyter.failures import first_line
 from dt_jupyter.functions import checked_function_name, keep_function, kept_sql_function
 from dt_jupyter.model import FunctionInfo, FunctionKind, error
-from dt_jupyter.spark import empty_frame
 from dt_jupyter.sql import dropped_function
 
 
@@ -56,7 +55,9 @@ def _type_text(context: Context, returns: str | DataType) -> str:
     """The type as Spark writes it. DT-1003 for what is none."""
     text = returns if isinstance(returns, str) else returns.simpleString()
     try:
-        (found,) = empty_frame(context.spark, f"x {text}").schema.fields
+        struct = StructType.fromDDL(f"x {text}")
+        assert isinstance(struct, StructType)
+        (found,) = struct.fields
     except (PySparkException, ValueError) as e:
         hint = "Use a type as in CREATE TABLE: int, string, array<float>."
         problem = f"it is not a type ({first_line(e)})"

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from dt_jupyter.catalog import Catalog, CatalogWarning
 from dt_jupyter.functions.make import changed_packages, make_function, telling_arguments
-from dt_jupyter.functions.sql_functions import definition_text, drop_text
+from dt_jupyter.functions.sql_functions import definition_text
 from dt_jupyter.model import (
     DTError,
     FunctionInfo,
@@ -21,7 +21,7 @@ from dt_jupyter.model import (
     Reason,
     UserFunction,
 )
-from dt_jupyter.spark import WHOLE_ROWS, is_connect
+from dt_jupyter.spark import WHOLE_ROWS, is_connect, unname_function
 from dt_jupyter.sql import called_functions
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ class Functions:
         with self._lock:
             known = self._known.setdefault(session, {})
             for name in known.keys() - functions.keys():
-                session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
-                if session is self.spark:
-                    session.sql(drop_text(name))
+                unname_function(session, name, kept=session is self.spark)
                 del known[name]
             waiting = [f for f in functions.values() if known.get(f.name) != f.digest]
             for _ in range(len(waiting)):  # one of SQL may call another, whatever their names

@@ -39,10 +39,6 @@ def definition_text(function: UserFunction, *, temporary: bool) -> str:
     )
 
 
-def drop_text(name: str) -> str:
-    return f"DROP FUNCTION IF EXISTS spark_catalog.{_HOME}.`{name}`"
-
-
 def expanded(catalog: Catalog, text: str) -> str:
     """A query with the calls of functions of SQL replaced. Refused where one cannot be."""
     known = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dt_jupyter.model.hidden import unique_view
+from dt_jupyter.spark import empty_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,18 +27,11 @@ def standing_tables(
     try:
         for key, schema in schemas.items():
             views[key] = unique_view("standing")
-            _stand(spark, views[key], _marked(schema, key))
+            empty_frame(spark, _marked(schema, key)).createOrReplaceTempView(views[key])
         yield views
     finally:
         for view in views.values():
             spark.catalog.dropTempView(view)
-
-
-def _stand(spark: SparkSession, view: str, schema: StructType) -> None:
-    session: Any = spark
-    kind = session._jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
-    rows = session._jsc.emptyRDD()
-    session._jsparkSession.createDataFrame(rows, kind).createOrReplaceTempView(view)
 
 
 def _marked(schema: StructType, key: str) -> StructType:

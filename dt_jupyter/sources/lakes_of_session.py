@@ -28,6 +28,7 @@ from dt_jupyter.spark import (
     set_schema_folder,
     set_warehouse,
     table_folders,
+    unname_function,
     warehouse_of,
 )
 
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LakeNames:
-    """What a lake knows by name: views, and tables, each with its folder."""
+    """What a lake knows by name: views, functions, and tables, each with its folder."""
 
     views: Collection[Name]
     tables: Mapping[Name, str]
+    functions: Collection[str] = ()
 
 
 @dataclass
@@ -95,6 +97,8 @@ def leave_lake(spark: SparkSession, layout: Layout, names: Callable[[], LakeName
 def _forget(
     spark: SparkSession, layout: Layout, names: LakeNames, before: Collection[Name]
 ) -> None:
+    for function in names.functions:
+        unname_function(spark, function, kept=True)
     for view in names.views:
         known = lookup(spark, view, temporary=False)
         if known is not None and known.kind is RelationKind.VIEW:

@@ -251,7 +251,8 @@ class Publisher:
         views = [t.name for t in catalog.list()] + [v.name for v in catalog.views()]
         files = {f.name: str(f.place) for f in self._file_sources()}
         place_of = self.sources.copies.place_of
-        return LakeNames(views, files | {t.name: place_of(t.path) for t in catalog.tables()})
+        tables = files | {t.name: place_of(t.path) for t in catalog.tables()}
+        return LakeNames(views, tables, [f.name for f in catalog.functions()])
 
     def known_tables(self) -> dict[Name, str]:
         """The tables that the catalog remembers, by whichever names they have now, and others in

@@ -65,6 +65,7 @@ from .own_names import (
     set_schema_folder as set_schema_folder,
     set_warehouse as set_warehouse,
     table_folders as table_folders,
+    unname_function as unname_function,
     warehouse_of as warehouse_of,
 )
 from .parameters import (

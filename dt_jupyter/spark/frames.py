@@ -1,14 +1,18 @@
-"""Arrow rows as DataFrames that the engine's own statements read."""
+"""Arrow rows as DataFrames that the engine's own statements read.
+
+`SparkSession.createDataFrame` of classic PySpark 4.2 makes its session the active one, of this
+thread in Java and of all in Python: whoever asks for the active session afterwards (pandas on
+Spark, a second `connect`) would be given one of the engine's. What it calls for rows of Arrow does
+not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.session_confs import confs
-from dt_jupyter.spark.thread_session import keep_active
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +43,11 @@ def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none, and one
     without a chunk it refuses where a column is a time."""
     whole = rows.combine_chunks() if rows.num_rows else rows.schema.empty_table()
-    return _make_frame(spark, whole, schema)
+    if is_connect(spark):
+        return spark.createDataFrame(whole, *(() if schema is None else (schema,)))
+    from pyspark.sql.pandas.conversion import SparkConversionMixin
+
+    return SparkConversionMixin.createDataFrame(spark, whole, schema)
 
 
 def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
@@ -57,15 +65,16 @@ def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: 
     return whole_frame(spark, pa.Table.from_arrays(arrays, schema=shape), struct)
 
 
-def empty_frame(spark: SparkSession, schema: StructType | str) -> DataFrame:
-    """No rows under a schema, which may stand in Spark's words."""
-    return _make_frame(spark, [], schema)
+def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
+    """No rows."""
+    if is_connect(spark):
+        return spark.createDataFrame([], schema)
+    from pyspark.sql import DataFrame
 
-
-def _make_frame(spark: SparkSession, rows: Any, schema: StructType | str | None) -> DataFrame:
-    given = () if schema is None else (schema,)
-    with nullcontext() if is_connect(spark) else keep_active(spark):
-        return spark.createDataFrame(rows, *given)
+    session: Any = spark
+    kind = session._jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+    none = session._jsc.emptyRDD()
+    return DataFrame(session._jsparkSession.createDataFrame(none, kind), spark)
 
 
 def as_text(column: Column, kind: str) -> Column:

@@ -45,6 +45,13 @@ def forget_relation(spark: SparkSession, name: Name) -> None:
     catalog.dropTable(found, True, False)
 
 
+def unname_function(session: SparkSession, name: str, *, kept: bool) -> None:
+    """The function that a session has under a name, and the one of Spark's catalog where `kept`."""
+    session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {quote(name)}")
+    if kept:
+        session.sql(f"DROP FUNCTION IF EXISTS spark_catalog.default.{quote(name)}")
+
+
 def warehouse_of(spark: SparkSession) -> Path:
     """The folder in which a classic session makes tables that are given no place."""
     return Path(path_of_text(_conf(spark, _WAREHOUSE)))

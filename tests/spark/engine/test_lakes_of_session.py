@@ -79,6 +79,25 @@ def test_a_second_lake_knows_nothing_of_the_first(own: SparkSession, tmp_path: P
         assert dt.spark.table("d").collect()[0].n == 3
 
 
+def test_functions_of_a_lake_end_with_its_names(own: SparkSession, tmp_path: Path) -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    with connect(own, tmp_path / "one") as dt:
+        dt.register_udf("twice", twice, "int")
+        dt.sql("CREATE FUNCTION plus(a INT, b INT) RETURNS INT RETURN a + b")
+        assert dt.sql("SELECT twice(4), plus(4, 1)").collect() == [(8, 5)]
+    assert own.sql("SELECT twice(4), plus(4, 1)").collect() == [(8, 5)]
+    with connect(own, tmp_path / "two") as dt:
+        for call in ("twice(4)", "plus(4, 1)"):
+            with pytest.raises(DTError, match=call[:4]):
+                dt.sql(f"SELECT {call}")
+        dt.sql("CREATE FUNCTION twice(a INT) RETURNS INT RETURN a + a + 100")
+        assert dt.sql("SELECT twice(4)").collect() == [(108,)]
+    with connect(own, tmp_path / "one") as dt:
+        assert dt.sql("SELECT twice(4), plus(4, 1)").collect() == [(8, 5)]
+
+
 def test_a_schema_of_both_lakes_lies_in_the_lake_that_is_open(
     own: SparkSession, tmp_path: Path
 ) -> None:

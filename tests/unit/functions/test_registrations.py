@@ -95,14 +95,14 @@ def test_a_session_is_sent_what_it_does_not_know() -> None:
     catalog.kept = (PLUS, replace(TWICE, source="a * 2"))
     functions.install(user)  # type: ignore[arg-type]
     assert user.take() == [
-        "DROP TEMPORARY FUNCTION IF EXISTS much",
+        "DROP TEMPORARY FUNCTION IF EXISTS `much`",
         "DROP FUNCTION IF EXISTS spark_catalog.default.`much`",
         made.format(home).replace("a + a", "a * 2"),
     ]
     catalog.kept = ()
     functions.install(other)  # type: ignore[arg-type]
     assert sorted(other.take()) == [
-        f"DROP TEMPORARY FUNCTION IF EXISTS {n}" for n in ("much", "plus", "twice")
+        f"DROP TEMPORARY FUNCTION IF EXISTS `{n}`" for n in ("much", "plus", "twice")
     ]
 
 
