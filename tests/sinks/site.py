@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -153,12 +154,12 @@ def die_after_log(log: Any, made: Binding, source: Any, driver: Any, part: HashR
 
 
 def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: float = 60.0) -> int:
-    """Delivers more and more until `disturb`, in a thread, has ended, and all of it then; how
-    often a delivery failed."""
+    """Delivers more and more until `disturb`, in a thread, has ended, and all of it within some
+    seconds then; how often a delivery failed."""
     made = summed(delta=site.delta)
     source = ListSource(made, events(9, 60, keys=9), 6, 6)
     deliver(made, source, site.log, site.driver, channel=ThreadChannel)
-    ended, failures, end = threading.Event(), 0, time.monotonic() + seconds
+    ended, failures, end = threading.Event(), 0, math.inf
     problems: list[BaseException] = []
 
     def work() -> None:
@@ -173,6 +174,7 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
     clean = False
     while not (clean and ended.is_set()) and time.monotonic() < end:
         last = ended.is_set()
+        end = min(end, time.monotonic() + seconds) if last else end
         try:
             deliver(made, source, site.log, site.driver, channel=ThreadChannel)
             clean = last
