@@ -185,6 +185,10 @@ class Reduction:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        mark = narrow.mark
+        of = self.found[mark][0] if mark in self.found else self._left[mark]
+        if narrow.name not in self._comparable(mark, of):
+            return None  # of lists, which such columns may have, Arrow tells no distinct ones
         if isinstance(narrow.by[0], str):
             keys = self.tables.keys(*narrow.by)
             return None if keys is None else pc.unique(keys)
@@ -204,7 +208,7 @@ class Reduction:
         import pyarrow.compute as pc
 
         scan, rows = self.found[narrow.mark]
-        if not rows.num_rows or narrow.name not in self._comparable(narrow.mark, scan):
+        if not rows.num_rows:
             return False
         wanted = _as(values, rows[narrow.name].type)
         if wanted is None:
@@ -224,8 +228,6 @@ class Reduction:
         for narrow in narrowings:
             scan = self._left.get(narrow.mark)
             if scan is None or scan.end is End.DELTA or narrow in self._refused:
-                continue
-            if narrow.name not in self._comparable(narrow.mark, scan):
                 continue
             if (values := self._values_of(narrow)) is not None:
                 known.append((len(values), len(known), narrow, values))

@@ -276,6 +276,17 @@ def test_no_large_table_is_looked_up_in_another_one(monkeypatch: pytest.MonkeyPa
     assert max(asked) < size
 
 
+def test_keys_that_are_lists_leave_nothing_out() -> None:
+    lab = Lab(1)
+    lists = pa.chunked_array([pa.array([[1], [2], None])])
+    tables = Tables(lab.rows, lab.select, lambda scan: frozenset(), lambda *_: lists)
+    for source in ("a", "c"):
+        reduction = Reduction(tables)
+        reduction(Restrict(Scan(source, (("x", "k"),)), "keys", (("x", "k"),)))
+        assert [rows for _, rows in reduction.found.values()] == [lab.tables["a"]][: source == "a"]
+    assert lab.selected == []
+
+
 def test_forty_tables_joined_to_one_are_reduced_in_bounded_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
