@@ -33,6 +33,7 @@ def target(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """A lake with one of each, for input that should leave it as it is."""
     with pytest.MonkeyPatch.context() as patched, quick(spark, patched):
         without_check(patched)
+        patched.chdir(tmp_path_factory.mktemp("folder"))  # some of it names folders
         made = Lab.open(spark, tmp_path_factory.mktemp("hostile"))
         made.table("item", "id INT, name STRING, v INT", "1, 'rug', 1", "2, 'car', 2")
         made.dynamic_table("d", "SELECT id, v FROM item")
