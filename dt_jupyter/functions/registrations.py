@@ -21,7 +21,7 @@ from dt_jupyter.model import (
     Reason,
     UserFunction,
 )
-from dt_jupyter.spark import WHOLE_ROWS, is_connect, unname_function
+from dt_jupyter.spark import WHOLE_ROWS, is_connect, remove_function
 from dt_jupyter.sql import called_functions
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Functions:
         with self._lock:
             known = self._known.setdefault(session, {})
             for name in known.keys() - functions.keys():
-                unname_function(session, name, kept=session is self.spark)
+                remove_function(session, name, kept=session is self.spark)
                 del known[name]
             waiting = [f for f in functions.values() if known.get(f.name) != f.digest]
             for _ in range(len(waiting)):  # one of SQL may call another, whatever their names

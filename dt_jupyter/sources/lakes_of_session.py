@@ -24,11 +24,11 @@ from dt_jupyter.spark import (
     keeps_own_names,
     list_relations,
     lookup,
+    remove_function,
     schema_folders,
     set_schema_folder,
     set_warehouse,
     table_folders,
-    unname_function,
     warehouse_of,
 )
 
@@ -98,7 +98,7 @@ def _forget(
     spark: SparkSession, layout: Layout, names: LakeNames, before: Collection[Name]
 ) -> None:
     for function in names.functions:
-        unname_function(spark, function, kept=True)
+        remove_function(spark, function, kept=True)
     for view in names.views:
         known = lookup(spark, view, temporary=False)
         if known is not None and known.kind is RelationKind.VIEW:

@@ -61,11 +61,11 @@ from .own_names import (
     forget_relation as forget_relation,
     keeps_own_names as keeps_own_names,
     list_relations as list_relations,
+    remove_function as remove_function,
     schema_folders as schema_folders,
     set_schema_folder as set_schema_folder,
     set_warehouse as set_warehouse,
     table_folders as table_folders,
-    unname_function as unname_function,
     warehouse_of as warehouse_of,
 )
 from .parameters import (

@@ -45,7 +45,7 @@ def forget_relation(spark: SparkSession, name: Name) -> None:
     catalog.dropTable(found, True, False)
 
 
-def unname_function(session: SparkSession, name: str, *, kept: bool) -> None:
+def remove_function(session: SparkSession, name: str, *, kept: bool) -> None:
     """The function that a session has under a name, and the one of Spark's catalog where `kept`."""
     session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {quote(name)}")
     if kept:
