@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 
 class _Asked(threading.local):
-    """Of the running thread: the logs that were asked for, where each is asked for once."""
+    """Of the running thread: the logs that were asked for, where each is asked for once, by their
+    ids, which are no other's while they are held."""
 
-    logs: set[int] | None = None
+    logs: dict[int, object] | None = None
 
 
 _asked = _Asked()
@@ -21,7 +22,7 @@ def ask_once() -> Iterator[None]:
     """In the block this thread asks once for each table, however often its newest version is
     needed: who looks at several things sees one state of each, and pays for one question. A block
     in another one has questions of its own."""
-    before, _asked.logs = _asked.logs, set()
+    before, _asked.logs = _asked.logs, {}
     try:
         yield
     finally:
@@ -39,7 +40,7 @@ def was_asked(log: object) -> bool:
     if _asked.logs is None:
         return False
     known = id(log) in _asked.logs
-    _asked.logs.add(id(log))
+    _asked.logs[id(log)] = log
     return known
 
 

@@ -43,6 +43,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.lake.delta_log import absolute_names
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.storage import mounts, table_place as places
+from dt_jupyter.lake.storage.questions import was_asked
 from dt_jupyter.lake.write import writer_engine
 from dt_jupyter.model import Timestamp, Tuning
 from dt_jupyter.spark import path_of_text, path_of_uri, path_texts, storage_at, text_of_path
@@ -346,3 +347,9 @@ def test_names_there_and_back(prefix: str) -> None:
 def _uuid(rng: random.Random) -> str:
     digits = f"{rng.getrandbits(128):032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def test_a_log_that_is_gone_answers_for_no_other() -> None:
+    """A new object may be where one was that is gone."""
+    with ask_once():
+        assert not any(was_asked(object()) for _ in range(1_000))
