@@ -6,8 +6,11 @@
     python3 dev.py test connect     a small suite on a server of Spark Connect
     python3 dev.py test cluster     the same on a cluster of Spark, with the catalog in PostgreSQL
                                     and the tables on HDFS
-    python3 dev.py test nightly     what takes too long for every change: many seeds and cases;
-                                    with --part 2/3 the second third of it
+    python3 dev.py test nightly     what takes too long for every change: many seeds and cases, and
+                                    the next four; with --part 2/3 the second third of it
+    python3 dev.py test tables-on-hdfs tables-on-s3 lake-on-hdfs lake-on-s3
+                                    each part of the engine, random rows and processes that are
+                                    killed, with the tables or the lake on storage that is no disk
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
@@ -47,17 +50,25 @@ FOLDERS = ("notebook", "browser", "unit", "sinks", "faults", "spark")
 """Those of tests/, the longest first."""
 NIGHTLY = "nightly"
 """The folder of tests, and the mark of tests elsewhere, that run only when this is named."""
-ANYWHERE = Path("tests") / "spark" / "anywhere"
-"""Tests of each part of the engine, which run on other kinds of Spark too."""
+ANYWHERE = "spark/anywhere"
+"""Tests of each part of the engine, which run on other kinds of Spark and storage too."""
+IN_POSTGRESQL = {"DT_TEST_CATALOG": "postgresql"}
 KINDS = {
     "connect": {"DT_TEST_SPARK": "connect"},
-    "cluster": {
-        "DT_TEST_SPARK": "cluster",
-        "DT_TEST_CATALOG": "postgresql",
-        "DT_TEST_LAKE": "hdfs",
-    },
+    "cluster": {"DT_TEST_SPARK": "cluster", "DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL},
 }
-"""Which those are, by what the tests are told of them."""
+"""Kinds of Spark, by what the tests are told of them."""
+TABLES = ANYWHERE, "spark/refresh/test_operators.py", "spark/refresh/test_oracle_random.py"
+KILLED = "faults/test_refresh_faults.py"
+"""Of processes that are told nothing of a store but its address."""
+LAKE = ANYWHERE, "spark/refresh/test_oracle_random.py", "faults/test_many_kills.py"
+ELSEWHERE = {
+    "tables-on-hdfs": ((*TABLES, KILLED), {"DT_TEST_TABLES": "hdfs", **IN_POSTGRESQL}),
+    "tables-on-s3": (TABLES, {"DT_TEST_TABLES": "s3", **IN_POSTGRESQL}),
+    "lake-on-hdfs": (LAKE, {"DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL}),
+    "lake-on-s3": (LAKE, {"DT_TEST_LAKE": "s3", **IN_POSTGRESQL}),
+}
+"""Kinds of storage: files of tests, and what they are told of it. They run nightly."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -82,6 +93,7 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Tests write into memory where there is so much of it: they wait for a disk most of their time."""
 LANES = 2
+BY_FILES = (f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder")
 BEHIND = ("nice", "-n", "10") if shutil.which("nice") else ()
 """Notebooks and browsers wait much, and some of them against a clock: they go first, and what runs
 behind them takes the rest."""
@@ -106,7 +118,7 @@ class Stop(Exception):
 class Check:
     """A named command, run in `folder`, after `first` where there is one; `report` is where pytest
     writes its counts; `behind` the others it takes what they leave of the cores; `variables` are
-    set for it."""
+    set for it; what its files took orders the next run of them where it is `timed`."""
 
     name: str
     command: Command
@@ -115,6 +127,7 @@ class Check:
     behind: bool = False
     first: Command | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -287,8 +300,9 @@ def test_checks(folders: Sequence[str], part: Mapping[str, str]) -> list[Check]:
     shutil.rmtree(reports, ignore_errors=True)
     reports.mkdir(parents=True)
     kinds = [folder for folder in folders if folder in KINDS]
+    elsewhere = [folder for folder in folders if folder in ELSEWHERE]
     found = [folder for folder in folders if (ROOT / "tests" / folder).is_dir()]
-    for folder in set(folders) - {*found, *kinds}:
+    for folder in set(folders) - {*found, *kinds, *elsewhere}:
         say(f"tests/{folder}: there is none")
     runs = [[folder] for folder in found if folder not in TOGETHER]
     if together := [folder for folder in TOGETHER if folder in found]:
@@ -296,6 +310,7 @@ def test_checks(folders: Sequence[str], part: Mapping[str, str]) -> list[Check]:
     return [
         *(pytest_of(each, reports, part) for each in runs),
         *(pytest_on(kind, reports) for kind in kinds),
+        *(pytest_elsewhere(storage, reports) for storage in elsewhere),
     ]
 
 
@@ -309,30 +324,51 @@ def pytest_of(folders: Sequence[str], reports: Path, part: Mapping[str, str]) ->
     if NIGHTLY in folders:
         options.append("--verbose")
     if shared := folders[0] in SHARED:
-        options += [f"--numprocesses={LANES}", "--dist=loadfile", "--no-loadscope-reorder"]
+        options += BY_FILES
     more = HAVE_NIGHTLY if NIGHTLY in folders else ()
     words = [PYTHON, "-m", "pytest", *(Path("tests") / f for f in (*folders, *more)), *options]
     command: Command = [*BEHIND, *words] if shared else words
     told = {**BOTH_ORACLES, **part} if NIGHTLY in folders else {}
-    return Check(f"pytest tests/{name}", command, report=counts, behind=shared, variables=told)
+    return Check(
+        f"pytest tests/{name}", command, report=counts, behind=shared, variables=told, timed=shared
+    )
 
 
-def of_part(part: str | None) -> Mapping[str, str]:
-    """What tests are told of the part that is to run."""
-    if part is None:
-        return {}
-    number, slash, parts = part.partition("/")
+def with_elsewhere(folders: Sequence[str], part: str | None) -> tuple[list[str], Mapping[str, str]]:
+    """The folders and, of what runs nightly, the kinds of storage; and what tests are told of the
+    part of it that is to run."""
+    if NIGHTLY not in folders:
+        if part is not None:
+            raise Stop("--part is of what runs nightly: python3 dev.py test nightly --part 2/3.")
+        return list(folders), {}
+    number, slash, parts = (part or "1/1").partition("/")
     if not (slash and number.isdecimal() and parts.isdecimal() and 1 <= int(number) <= int(parts)):
         raise Stop(f"--part {part}: write it as 2/3, the second of three.")
-    return {"DT_TEST_PART": part}
+    storage = list(ELSEWHERE)[int(number) - 1 :: int(parts)]
+    told = {} if part is None else {"DT_TEST_PART": part}
+    return list(dict.fromkeys([*folders, *storage])), told
 
 
 def pytest_on(kind: str, reports: Path) -> Check:
     """The small suite on another kind of Spark."""
     counts = reports / f"{kind}.xml"
     options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5"]
-    command: Command = [PYTHON, "-m", "pytest", ANYWHERE, *options, "-m", f"not {NIGHTLY}"]
+    files = ROOT / "tests" / ANYWHERE
+    command: Command = [PYTHON, "-m", "pytest", files, *options, "-m", f"not {NIGHTLY}"]
     return Check(f"pytest on {kind}", command, report=counts, variables=KINDS[kind])
+
+
+def pytest_elsewhere(storage: str, reports: Path) -> Check:
+    """Tests that care for where tables and lakes are, on other storage."""
+    names, told = ELSEWHERE[storage]
+    counts = reports / f"{storage}.xml"
+    options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5", "--verbose"]
+    files = [ROOT / "tests" / name for name in names]
+    command: Command = [
+        *(*BEHIND, PYTHON, "-m", "pytest", *files, *options, *BY_FILES),
+        *("-m", f"{NIGHTLY} or not {NIGHTLY}"),
+    ]
+    return Check(f"pytest with {storage}", command, report=counts, behind=True, variables=told)
 
 
 def write_durations(kind: str, reports: Sequence[Path]) -> None:
@@ -374,12 +410,10 @@ def extension_checks() -> list[Check]:
 
 def test_all(folders: Sequence[str], part: str | None) -> int:
     """Every check, or only the tests of `folders`; the status is 0 if all of them passed."""
-    known = (*FOLDERS, *KINDS, *NAMED)
-    if part is not None and NIGHTLY not in folders:
-        raise Stop("--part is of what runs nightly: python3 dev.py test nightly --part 2/3.")
-    nightly = of_part(part)
+    known = (*FOLDERS, *KINDS, *NAMED, *ELSEWHERE)
     if unknown := set(folders) - set(known):
         raise Stop(f"Unknown folder {', '.join(unknown)}; known: {', '.join(known)}.")
+    chosen, nightly = with_elsewhere(folders, part)
     begun = time.monotonic()
     problems: list[str] = []
     extension = [] if folders else extension_checks()
@@ -389,7 +423,7 @@ def test_all(folders: Sequence[str], part: str | None) -> int:
         set_up("test")
     os.environ.setdefault("SPARK_SUBMIT_OPTS", f'{SHORT_LIVED} "-XX:SharedArchiveFile={CLASSES}"')
     checks = [] if folders else lint_checks()
-    tests = test_checks(folders or (*FOLDERS, *KINDS), nightly)
+    tests = test_checks(chosen or (*FOLDERS, *KINDS), nightly)
     if any(check.name == "pytest tests/browser" for check in tests):
         note(problems, need_browser)
     late = [check for check in extension if check not in early]
@@ -401,7 +435,7 @@ def test_all(folders: Sequence[str], part: str | None) -> int:
     status = report(outcomes, problems)
     if status == 0 and (not folders or NIGHTLY in folders):
         kind = NIGHTLY if folders else "each change"
-        write_durations(kind, [check.report for check in every if check.behind and check.report])
+        write_durations(kind, [check.report for check in every if check.timed and check.report])
     print(closing_line(outcomes, time.monotonic() - begun), flush=True)
     return status
 
