@@ -62,10 +62,11 @@ TABLES = ANYWHERE, "spark/refresh/test_operators.py", "spark/refresh/test_oracle
 KILLED = "faults/test_refresh_faults.py"
 """Of processes that are told nothing of a store but its address."""
 LAKE = ANYWHERE, "spark/refresh/test_oracle_random.py", "faults/test_many_kills.py"
+STREAMS = "faults/test_stream_faults.py", "faults/test_transaction_faults.py"
 ELSEWHERE = {
     "tables-on-hdfs": ((*TABLES, KILLED), {"DT_TEST_TABLES": "hdfs", **IN_POSTGRESQL}),
     "tables-on-s3": (TABLES, {"DT_TEST_TABLES": "s3", **IN_POSTGRESQL}),
-    "lake-on-hdfs": (LAKE, {"DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL}),
+    "lake-on-hdfs": ((*LAKE, *STREAMS), {"DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL}),
     "lake-on-s3": (LAKE, {"DT_TEST_LAKE": "s3", **IN_POSTGRESQL}),
 }
 """Kinds of storage: files of tests, and what they are told of it. They run nightly."""

@@ -128,7 +128,8 @@ def build(
         for folder in layout.shared:
             lock_writers(folder, database.hold_lock)
     shared_at = f"{layout.place}/_dt/copied_logs" if layout.place else None
-    logs = Logs(CopiedTables(layout.copied_logs, storage, tuning.fetched_bytes, shared_at))
+    lock = database.hold_lock
+    logs = Logs(CopiedTables(layout.copied_logs, storage, tuning.fetched_bytes, shared_at, lock))
     sources = Sources(spark, catalog, layout, logs)
     functions = Functions(catalog, spark)
     sessions = RefreshSessions(spark, prepare=functions.install)

@@ -133,15 +133,19 @@ from .storage.copied_log import (
 )
 from .storage.hadoop import HadoopStorage as HadoopStorage
 from .storage.mounts import (
+    Lock as Lock,
     find_mounted as find_mounted,
     folder_exists as folder_exists,
     is_delta as is_delta,
+    know_place as know_place,
     list_folders as list_folders,
     lock_writers as lock_writers,
     mount as mount,
     move_folder as move_folder,
     open_log as open_log,
+    read_text as read_text,
     remove_folder as remove_folder,
+    write_text as write_text,
 )
 from .storage.questions import ask_again as ask_again, ask_once as ask_once
 from .storage.remote_files import RemoteStorage as RemoteStorage
@@ -199,6 +203,10 @@ from .write.commit_values import (
 )
 from .write.failpoints import reach as reach
 from .write.local_rows import FastLane as FastLane
-from .write.locks import lock_file as lock_file, table_lock as table_lock
+from .write.locks import (
+    lock_file as lock_file,
+    storage_lock as storage_lock,
+    table_lock as table_lock,
+)
 from .write.writer_rs import table_refusal as table_refusal
 from .write.writer_spark import MICROS as MICROS, frame as frame

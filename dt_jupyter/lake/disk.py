@@ -95,6 +95,23 @@ def put_commit(
         draft.unlink()
 
 
+def bring_file(source: Path, target: Path) -> None:
+    """A file at its place in a table, also where another disk holds that; one that is there is
+    left. FileNotFoundError."""
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with suppress(FileExistsError):
+            os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        copy = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        shutil.copyfile(source, copy)
+        os.replace(copy, target)
+
+
 def link_files(table: Path, target: Path, names: Sequence[str]) -> None:
     """Files under their names in the other folder; copied where there are no hard links."""
     folders = dict.fromkeys((target / name).parent for name in names)

@@ -8,7 +8,14 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dt_jupyter.lake import COPIED_PLACE, CopiedLog, RemoteStorage, read_copied_place
+from dt_jupyter.lake import (
+    COPIED_PLACE,
+    CopiedLog,
+    Lock,
+    RemoteStorage,
+    know_place,
+    read_copied_place,
+)
 from dt_jupyter.model import Tuning
 from dt_jupyter.spark import read_at
 
@@ -19,13 +26,14 @@ class CopiedTables:
 
     In the home of a lake on other storage Spark reads the tables where they lie, since its workers
     have no copies; and which table each copy is of stands `shared_at` in the lake, for homes that
-    have not copied it.
+    have not copied it. By the `lock` writers are kept apart where the storage does not.
     """
 
     folder: Path
     storage: RemoteStorage | None
     most_fetched: int = Tuning.fetched_bytes
     shared_at: str | None = None
+    lock: Lock | None = None
     _shared: set[str] = field(default_factory=set)
 
     def holds(self, path: str | Path) -> bool:
@@ -75,6 +83,8 @@ class CopiedTables:
         assert self.storage is not None
         if self.shared_at is not None:
             read_at(folder, place)
+        lock = None if self.storage.keeps_apart(place) else self.lock
+        know_place(folder, self.storage, place, self.most_fetched, lock)
         return CopiedLog(folder, self.storage, place, most_fetched=self.most_fetched)
 
 

@@ -47,7 +47,7 @@ class Layout:
     def shared(self) -> tuple[Path, ...]:
         """What is where all who open the lake find it; the rest of a home is its user's."""
         own = (self.own / "dynamic", self.trash, self.broken, self.staged)
-        return self.tables, *own
+        return self.tables, *own, self.transactions, self.unpublished
 
     @property
     def catalog(self) -> Path:
@@ -97,6 +97,17 @@ class Layout:
     def staged(self) -> Path:
         """Changes that are too large for the driver, a folder for each refresh."""
         return self.own / "staging"
+
+    @property
+    def transactions(self) -> Path:
+        """What is written aside until it is committed, a folder for each intent."""
+        return self.own / "transactions"
+
+    @property
+    def unpublished(self) -> Path:
+        """What a transaction had for tables that others were faster to write, when its other
+        tables were written already."""
+        return self.own / "unpublished"
 
     def staging(self, attempt: str) -> Path:
         """Where a refresh puts a change that is too large for the driver; gone with the attempt."""

@@ -8,7 +8,8 @@ asked for it.  Source: CQ 3.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,10 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import INTENTS, Catalog
 from dt_jupyter.lake import (
+    TableGone,
+    TableLocked,
     TableLog,
+    ask_again,
     fence,
     is_delta,
     mark_of,
@@ -29,6 +33,7 @@ from dt_jupyter.lake import (
     register,
     sequenced,
     sql_table,
+    storage_lock,
     unstage,
 )
 from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error, undo
@@ -72,8 +77,9 @@ class Intents:
 
         def sequence() -> DataFrame:
             # As it was before the intent was on record: who gives it up takes this one.
-            own = next_sequence(self._log(intent), app_id(intent.frontiers), intent.version)
-            with sequenced(self.spark, app_id(intent.frontiers), own):
+            own = self._next_sequence(intent, intent.version)
+            taken = sequenced(self.spark, app_id(intent.frontiers), own)
+            with _only_writer(Path(intent.path)), taken:
                 frame = write()
             self._require_written(intent, own)
             return frame
@@ -130,7 +136,7 @@ class Intents:
 
     def _require_written(self, intent: Intent, sequence: int) -> None:
         """DT-3203 where Delta left the write out, since its sequence was taken just before."""
-        if next_sequence(self._log(intent), app_id(intent.frontiers)) <= sequence:
+        if self._next_sequence(intent) <= sequence:
             return  # it had nothing to write
         if not self._committed(intent):
             names = [str(s.name) for s in self.catalog.streams() if s.id in intent.frontiers]
@@ -163,9 +169,9 @@ class Intents:
 
     def _committed(self, intent: Intent, upto: int | None = None) -> bool:
         """Whether the written table's log has the commit of the intent."""
-        if not is_delta(intent.path):
-            return False
         log = self._log(intent)
+        if log is None:
+            return False
         newest = log.version() if upto is None else upto
         first = max(-1 if intent.version is None else intent.version, log.oldest() - 1)
         commits = log.commits(min(first, newest), newest)
@@ -174,8 +180,7 @@ class Intents:
     def _fenced(self, intent: Intent) -> bool:
         """Keeps the commit of the intent out; False where it was faster. Of a table that is not
         there yet nobody sees what is made aside."""
-        while intent.version is not None and is_delta(intent.path):
-            log = self._log(intent)
+        while intent.version is not None and (log := self._log(intent)) is not None:
             newest = log.version()
             if self._committed(intent, newest):
                 return False
@@ -183,8 +188,34 @@ class Intents:
                 break
         return True
 
-    def _log(self, intent: Intent) -> TableLog:
-        return self.logs[intent.path]
+    def _log(self, intent: Intent) -> TableLog | None:
+        """None where there is no such table."""
+        ask_again()  # it was written since, or may have been
+        if not is_delta(intent.path):
+            return None
+        log = self.logs[intent.path]
+        try:
+            log.version()
+        except TableGone:  # of which there is a copy of the log
+            return None
+        return log
+
+    def _next_sequence(self, intent: Intent, version: int | None = None) -> int:
+        """Of the table, at that version. TableGone."""
+        ask_again()
+        return next_sequence(self.logs[intent.path], app_id(intent.frontiers), version)
+
+
+@contextmanager
+def _only_writer(table: Path) -> Iterator[None]:
+    """Among those that write with streams. DT-3204 where another does for too long."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(storage_lock(table))
+        except TableLocked as e:
+            facts = {"problem": e.sentence, "hint": "Run it again when that has ended."}
+            raise error("DT-3204", name=table.name, **facts) from e
+        yield
 
 
 def app_id(stream_ids: Iterable[str]) -> str:

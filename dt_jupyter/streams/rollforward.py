@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,20 +14,26 @@ from dt_jupyter.catalog import INTENT_SECONDS, Catalog
 from dt_jupyter.lake import (
     LakeError,
     Publication,
+    StorageFailed,
+    TableGone,
     TableLog,
     check_publication,
-    is_delta,
+    find_mounted,
+    list_folders,
     make_staged_durable,
+    move_folder,
     publication_millis,
     publish,
     published,
     reach,
+    read_text,
     table_lock,
     unstage,
-    write_durable,
+    write_text,
 )
 from dt_jupyter.model import DTError, Intent, error
 from dt_jupyter.sources import Layout, Logs
+from dt_jupyter.spark import mounted_place
 
 
 class TransactionWarning(UserWarning):
@@ -46,7 +51,7 @@ class RollForward:
 
     @property
     def root(self) -> Path:
-        return self.layout.own / "transactions"
+        return self.layout.transactions
 
     def folder(self, intent_id: str) -> Path:
         """Where a transaction stages what it writes."""
@@ -63,6 +68,8 @@ class RollForward:
             for each in made:
                 try:
                     check_publication(each, self.logs[each.path])
+                except StorageFailed:
+                    raise
                 except LakeError as e:
                     raise _conflict(e, each.path) from e
             recorded = replace(intent, targets=self._written(intent, made))
@@ -73,12 +80,10 @@ class RollForward:
     def _written(self, intent: Intent, made: Sequence[Publication]) -> tuple[str, ...]:
         """The files that say what is published; they and all that they name are on the disk."""
         files = []
-        folder = self.folder(intent.id)
-        folder.mkdir(parents=True, exist_ok=True)
         for i, each in enumerate(made):
             make_staged_durable(each)
-            path = folder / f"publication_{i}.json"
-            write_durable(path, each.placed(self.catalog.root.stored).to_json())
+            path = self.folder(intent.id) / f"publication_{i}.json"
+            write_text(path, each.placed(self.catalog.root.stored).to_json())
             files.append(str(path))
         return tuple(files)
 
@@ -91,6 +96,8 @@ class RollForward:
         for each in sorted(made, key=lambda m: m.append):
             try:
                 done[each.path] = publish(each, self.logs[each.path], millis)
+            except StorageFailed:  # what came of it is not known: it is settled when that answers
+                raise
             except LakeError as e:
                 if not done and not self._any_published(made):
                     self.abort(intent)
@@ -111,14 +118,20 @@ class RollForward:
 
     def _there(self, made: Sequence[Publication]) -> list[tuple[Publication, TableLog]]:
         """Those whose tables are there."""
-        logs = ((each, self.logs[each.path]) for each in made if is_delta(each.path))
-        return list(logs)
+        found = []
+        for each in made:
+            with suppress(TableGone):
+                self.logs[each.path].version()
+                found.append((each, self.logs[each.path]))
+        return found
 
     def _any_published(self, made: Sequence[Publication]) -> bool:
         for each in made:
             try:
                 if published(each, self.logs[each.path]) is not None:
                     return True
+            except StorageFailed:
+                raise
             except LakeError:
                 continue
         return False
@@ -126,14 +139,13 @@ class RollForward:
     def _half_done(
         self, intent: Intent, done: Mapping[str, int], lost: Mapping[str, str]
     ) -> DTError:
-        kept = self.layout.own / "unpublished" / intent.id
-        kept.parent.mkdir(exist_ok=True)
-        shutil.move(self.folder(intent.id), kept)
+        kept = self.layout.unpublished / intent.id
+        move_folder(self.folder(intent.id), kept)
         return error(
             "DT-3209",
             published=_names(done),
             lost=_names(lost),
-            folder=kept,
+            folder=mounted_place(kept) or kept,
             problem="; ".join(lost.values()),
         )
 
@@ -142,7 +154,7 @@ class RollForward:
         """The locks of all tables, always in the same order."""
         with ExitStack() as held:
             for path in sorted({Path(m.path) for m in made}):
-                if not path.parent.is_dir():
+                if find_mounted(path) is None and not path.parent.is_dir():
                     continue
                 try:
                     held.enter_context(table_lock(path))
@@ -159,7 +171,7 @@ class RollForward:
             return
         try:
             made = [
-                Publication.of(Path(f).read_text("utf-8")).placed(self.catalog.root.found)
+                Publication.of(read_text(Path(f))).placed(self.catalog.root.found)
                 for f in intent.targets
             ]
         except FileNotFoundError:
@@ -179,7 +191,7 @@ class RollForward:
 
     def sweep(self) -> None:
         """Removes what transactions that are over have left."""
-        folders = sorted(self.root.iterdir()) if self.root.is_dir() else []
+        folders = sorted(folder for folder, _ in list_folders(self.root))
         known = self.catalog.intents() if folders else frozenset()
         for folder in folders:
             if folder.name not in known:

@@ -430,8 +430,7 @@ class Streams:
             if relation.provider != "delta" or relation.location is None:
                 hint = "Create it USING delta."
                 raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
-            self._require_disk(name, relation.location)
-            return Path(relation.location)
+            return self.table_at(name, relation.location)
         if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
             hint = "Create the table first, and INSERT into it."
             problem = "its folder is not known yet"
@@ -440,18 +439,22 @@ class Streams:
         if made is not None and made["provider"].lower() != "delta":
             hint = "Leave out USING, or create it USING delta."
             raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
-        self._require_disk(name, self.layout.table(name))
         return self.layout.table(name)
 
-    def _require_disk(self, name: Name, path: str | Path) -> None:
-        """DT-3204 for a table that is on none, or where workers do not see what is put aside here
-        until it is committed."""
-        storage, place = storage_at(path), self.layout.place
-        if storage is not None:
-            problem = f"it is on {storage}, and one commit with a stream is made on a disk"
-        elif place and runs_elsewhere(self.changes.spark):
-            problem = f"the lake is on {storage_of(place)}, and Spark's workers are elsewhere"
+    def table_at(self, name: Name, location: str) -> Path:
+        """The folder of the log, or of its copy, of the table that the session knows at a location.
+        DT-3204 where its commits cannot be read, or workers do not see the disk that it is on."""
+        sources, place, folder = self.changes.sources, self.layout.place, Path(location)
+        if storage := storage_of(location):
+            problem = f"it is on {storage}, and its log cannot be read from here"
+            if found := sources.folder_of(location):
+                folder = Path(found)
+                kept = sources.logs[found].protocol().kept_elsewhere
+                problem = f"another program keeps its commits ({', '.join(kept)})" if kept else ""
         else:
-            return
-        hint = "Write to a table on a disk, in a lake on one, and deliver that by a sink."
-        raise error("DT-3204", name=name, problem=problem, hint=hint)
+            elsewhere = place and not storage_at(location) and runs_elsewhere(self.changes.spark)
+            problem = "it is on a disk that Spark's workers may not see" if elsewhere else ""
+        if problem:
+            hint = "Write to a table of the lake, and deliver that by a sink."
+            raise error("DT-3204", name=name, problem=problem, hint=hint)
+        return folder

@@ -37,8 +37,8 @@ from dt_jupyter.model import (
     undo,
 )
 from dt_jupyter.replay import whole
-from dt_jupyter.sources import name_of
-from dt_jupyter.spark import RelationKind, lookup, text_of_path
+from dt_jupyter.sources import CopiedTables, name_of
+from dt_jupyter.spark import RelationKind, lookup, storage_of, text_of_path
 from dt_jupyter.sql import relations_in, statement_values as S
 from dt_jupyter.streams.change_query import ChangeRows
 from dt_jupyter.streams.intents import versions_read
@@ -125,7 +125,8 @@ class Transactions:
                 raise
             tx.held.close()
             for path in done:
-                self.streams.changes.spark.catalog.refreshByPath(text_of_path(path))
+                place = text_of_path(self._copies.place_of(path))
+                self.streams.changes.spark.catalog.refreshByPath(place)
             return done
 
     def require_allowed(self, statement: S.Statement) -> None:
@@ -265,10 +266,20 @@ class Transactions:
                 continue
             if relation.kind is RelationKind.VIEW:
                 self._require_unstaged(tx, name, script, place)
-            elif relation.location is not None and Path(relation.location) in tx.tables:
-                staged = sql_table(tx.tables[Path(relation.location)].folder)
+            elif (staging := self._staged(tx, relation.location)) is not None:
+                staged = sql_table(staging.folder)
                 replaced.append(aliased(staged, name.table, script, place))
         return replaced
+
+    def _staged(self, tx: Transaction, location: str | None) -> Staging | None:
+        """What the transaction has of the table that the session knows at a location."""
+        if location is not None and storage_of(location) is not None:
+            location = self.streams.changes.sources.folder_of(location)
+        return None if location is None else tx.tables.get(Path(location))
+
+    @property
+    def _copies(self) -> CopiedTables:
+        return self.streams.changes.sources.copies
 
     def _require_unstaged(self, tx: Transaction, view: Name, script: str, place: Span) -> None:
         for base in self.streams.changes.base_tables(whole(view), view.schema):

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dt_jupyter.engine import Engine
+from dt_jupyter.lake import list_folders
 from dt_jupyter.lake.write.failpoints import INTENT_POINTS, TRANSACTIONS
 from dt_jupyter.model import DTError
+from dt_jupyter.spark import text_of_path
 from tests.spark.engine_lab import Lab
 
 RACED = {"DT-3203", "DT-3208", "DT-5107"}
@@ -155,5 +157,5 @@ def counted(lab: Lab, way: str) -> int:
     if known.counted:
         ((count,),) = lab.spark.sql(known.counted).collect()
         return int(count)
-    made = [f for f in lab.context.layout.tables.iterdir() if f.name.startswith("made_")]
-    return sum(lab.spark.read.format("delta").load(str(f)).count() for f in made)
+    made = [f for f, _ in list_folders(lab.context.layout.tables) if f.name.startswith("made_")]
+    return sum(lab.spark.read.format("delta").load(text_of_path(f)).count() for f in made)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from dt_jupyter.lake import list_folders
 from tests.cases import some
 from tests.experiments import KILLED_IN_CONSUMPTION, TWO_PROCESSES
 from tests.faults.consumptions import CONSUMPTIONS, UNDECIDED, counted
@@ -111,14 +112,12 @@ class Till:
 def nothing_left(lab: Lab) -> bool:
     """Whether no stream is taken, and nothing staged; what Spark still writes for the dead is swept
     when it is done."""
-    root = lab.context.streams.forward.root
     for _ in range(300):
         lab.context.streams.forward.sweep()
-        if not list(root.glob("*")):
+        if not list(list_folders(lab.context.layout.transactions)):
             break
         time.sleep(0.1)
-    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
-    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
+    return not lab.left()
 
 
 def kills(way: str, *, everywhere: bool) -> list[str]:

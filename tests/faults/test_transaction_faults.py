@@ -41,9 +41,7 @@ def whole(lab: Lab) -> bool:
 
 def clean(lab: Lab) -> bool:
     """Whether nothing is staged any more, and no stream taken."""
-    root = lab.context.streams.forward.root
-    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
-    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
+    return not lab.left()
 
 
 @TWO_PROCESSES

@@ -19,6 +19,8 @@ from dt_jupyter.spark import (
     keeps_own_names,
     list_relations,
     schema_folders,
+    set_warehouse,
+    warehouse_of,
 )
 from tests.java_options import LONG_LIVED
 from tests.spark.engine_lab import (
@@ -173,8 +175,13 @@ def lab(
     if request.node.get_closest_marker("compiled") is None:
         request.getfixturevalue("quick_spark")
     made = Lab.open(spark, lake)
+    before = warehouse_of(spark) if isinstance(lake, str) else None
+    if before is not None:  # as in a session that was started for the lake
+        set_warehouse(spark, made.context.layout.tables)
     yield made
     made.close()
+    if before is not None:
+        set_warehouse(spark, before)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dt_jupyter.definition.second_opinion import Opinion
 from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
-from dt_jupyter.lake import open_log
+from dt_jupyter.lake import list_folders, open_log
 from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning, quote
 from dt_jupyter.spark import RefreshSessions, is_connect, text_of_path
 from dt_jupyter.spark.sessions import REFRESH_CONFS
@@ -179,6 +179,13 @@ class Lab:
         folders = {p.name for p in own.iterdir()} if own.is_dir() else set()
         known = {r["tableName"] for r in self.spark.sql("SHOW TABLES").collect()}
         return {str(t.name) for t in self.context.catalog.list()}, known, folders
+
+    def left(self) -> list[str]:
+        """What statements with streams, and transactions, have left: streams that are taken,
+        intents, and folders of what is staged."""
+        catalog, root = self.context.catalog, self.context.layout.transactions
+        taken = [str(s.name) for s in catalog.streams() if s.intent is not None]
+        return [*taken, *catalog.intents(), *(str(folder) for folder, _ in list_folders(root))]
 
     def files(self) -> dict[str, int]:
         """Every file of the lake but the catalog's, with its size."""

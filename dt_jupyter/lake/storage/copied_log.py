@@ -52,6 +52,9 @@ _TRIES = 4
 _CHECKPOINT_EVERY = 50
 """Commits of the copy since its last checkpoint: Spark reads so many at most."""
 _DRAFT_SECONDS = 3600.0
+PUBLISHED_AT = "publishedTimestamp"
+"""In a commit's info: the one time, in milliseconds, of all commits of a transaction, which no
+storage lets its writers choose."""
 _NAMES_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
 
 
@@ -118,7 +121,7 @@ class CopiedLog(TableLog):
         except FileNotFoundError:
             return
         finally:
-            _drop_draft(draft)
+            drop_draft(draft)
 
     def _pull(self) -> None:
         """Copies what the table's log has since."""
@@ -156,7 +159,7 @@ class CopiedLog(TableLog):
         taken its place, or its folder been restored."""
         found = self._stat_remote(version)
         try:
-            here = os.stat(self.path / _LOG / commit_name(version)).st_mtime_ns
+            here = _copied_time(self.path / _LOG / commit_name(version))
         except FileNotFoundError:
             return False
         return found is not None and _is_same(found, here)
@@ -236,12 +239,16 @@ class CopiedLog(TableLog):
         draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
         try:
             self._storage.fetch(f"{self._remote}/{commit.name}", draft)
-            draft.write_bytes(b"".join(_placed_lines(draft.read_bytes(), self._base)))
+            text, time = draft.read_bytes(), _time_of_copy(commit)
+            draft.write_bytes(b"".join(_placed_lines(text, self._base)))
             sync([draft])
-            os.utime(draft, ns=(_time_of_copy(commit), _time_of_copy(commit)))
+            if (published := _published_at(text)) is not None:
+                write_durable(_original(folder / commit.name), str(time))
+                time = published * 1_000_000
+            os.utime(draft, ns=(time, time))
             yield draft
         finally:
-            _drop_draft(draft)
+            drop_draft(draft)
 
     def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int) -> None:
         """The oldest checkpoint from which the commits go on, as one file."""
@@ -292,6 +299,28 @@ def _put(draft: Path, target: Path) -> None:
         os.link(draft, target)
 
 
+def _published_at(commit: bytes) -> int | None:
+    """The time of the transaction whose commit it is; None of any other."""
+    first, _, _ = commit.partition(b"\n")
+    if PUBLISHED_AT.encode() not in first:
+        return None
+    millis = json.loads(first).get("commitInfo", {}).get(PUBLISHED_AT)
+    return millis if isinstance(millis, int) else None
+
+
+def _original(copy: Path) -> Path:
+    """What has the time of a commit's original, where that of its copy is another."""
+    return copy.with_name(f".{copy.name}.original")
+
+
+def _copied_time(copy: Path) -> int:
+    """The time of the original, as `_time_of_copy`. FileNotFoundError."""
+    here = os.stat(copy).st_mtime_ns
+    with suppress(FileNotFoundError):
+        return int(_original(copy).read_text("utf-8"))
+    return here
+
+
 def _time_of_copy(commit: RemoteFile) -> int:
     """The time of the original in nanoseconds. Logs are read to the millisecond, and object stores
     tell whole seconds: what is less tells it by its size from another one in its place."""
@@ -306,7 +335,7 @@ def _is_same(commit: RemoteFile, copied: int) -> bool:
     return time == copied or (near and time // 10**9 == copied // 10**9)
 
 
-def _drop_draft(draft: Path) -> None:
+def drop_draft(draft: Path) -> None:
     """With the checksum that Hadoop's writers leave beside it."""
     draft.unlink(missing_ok=True)
     draft.with_name(f".{draft.name}.crc").unlink(missing_ok=True)
@@ -365,6 +394,7 @@ def _checkpoint(folder: Path, version: int) -> bool:
 __all__ = [
     "COPIED_PLACE",
     "CopiedLog",
+    "drop_draft",
     "read_copied_place",
     "sweep_fetched",
     "write_copied_place",

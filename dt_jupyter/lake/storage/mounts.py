@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dt_jupyter.lake.delta_log.table_log import TableLog, has_log, version_of
+from dt_jupyter.lake.disk import write_durable
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath, local
-from dt_jupyter.lake.storage.copied_log import CopiedLog
+from dt_jupyter.lake.storage.copied_log import CopiedLog, drop_draft
 from dt_jupyter.lake.storage.remote_files import RemoteStorage
 from dt_jupyter.spark import find_mount, mount_place, storage_of
 
@@ -38,6 +40,8 @@ class Mounted:
 
 _mounts: dict[str, Mounted] = {}
 """By their folders; which paths are in one, `spark` knows, that names them."""
+_copies: dict[str, Mounted] = {}
+"""Of tables on other storage that are in no mounted folder, by those of their copied logs."""
 
 
 def mount(folder: Path, storage: RemoteStorage, place: str, most_fetched: int) -> None:
@@ -45,6 +49,19 @@ def mount(folder: Path, storage: RemoteStorage, place: str, most_fetched: int) -
     `most_fetched` bytes are fetched to be read. It replaces a mount of that folder."""
     _mounts[str(folder)] = Mounted(storage, place, most_fetched)
     mount_place(folder, place)
+
+
+def know_place(
+    folder: Path, storage: RemoteStorage, place: str, most_fetched: int, lock: Lock | None
+) -> None:
+    """A folder of this disk has the copy of the log of the table at a place: whoever commits to
+    that table puts it there."""
+    _copies[str(folder)] = Mounted(storage, place, most_fetched, lock)
+
+
+def find_place(path: TablePath) -> Mounted | None:
+    """As `find_mounted`, and where the table lies whose log is copied there."""
+    return find_mounted(path) or _copies.get(os.fspath(path))
 
 
 def lock_writers(folder: Path, lock: Lock) -> None:
@@ -114,6 +131,19 @@ def list_folders(path: Path) -> Iterator[tuple[Path, float]]:
                 yield entry, entry.stat().st_mtime
 
 
+def list_all(path: Path) -> Iterator[tuple[str, int]]:
+    """The files in a folder and in those in it, by their paths from there, with their bytes; none
+    where there is no folder."""
+    found = find_mounted(path)
+    if found is not None:
+        for file in found.storage.list_all(found.place):
+            yield file.name, file.size
+    else:
+        for here in path.rglob("*"):
+            if here.is_file():
+                yield here.relative_to(path).as_posix(), here.stat().st_size
+
+
 def remove_folder(path: Path) -> None:
     """With all that is in it; one that is gone is as good."""
     if (found := find_mounted(path)) is not None:
@@ -121,8 +151,30 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
+def write_text(file: Path, text: str) -> None:
+    """A file of that text, which is there for good when this returns; in a folder that is made."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_durable(file, text)
+    if (found := find_mounted(file)) is not None:
+        found.storage.put(file, found.place)
+
+
+def read_text(file: Path) -> str:
+    """FileNotFoundError."""
+    if (found := find_mounted(file)) is None:
+        return file.read_text("utf-8")
+    draft = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        found.storage.fetch(found.place, draft)
+        return draft.read_text("utf-8")
+    finally:
+        drop_draft(draft)
+
+
 def move_folder(source: Path, target: Path) -> None:
-    """To a path that is free, of the same disk or storage. FileExistsError, FileNotFoundError."""
+    """Or a file, to a path that is free, of the same disk or storage. FileExistsError,
+    FileNotFoundError."""
     of, to = find_mounted(source), find_mounted(target)
     if of is None and to is None:
         _move_here(source, target)
@@ -147,13 +199,19 @@ def _move_here(source: Path, target: Path) -> None:
 
 
 __all__ = [
+    "Lock",
     "find_mounted",
+    "find_place",
     "folder_exists",
     "is_delta",
+    "know_place",
+    "list_all",
     "list_folders",
     "lock_writers",
     "mount",
     "move_folder",
     "open_log",
+    "read_text",
     "remove_folder",
+    "write_text",
 ]

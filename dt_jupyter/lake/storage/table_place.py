@@ -10,6 +10,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -29,12 +30,13 @@ from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.errors import LakeError
 from dt_jupyter.lake.log_replay import FILES, STATE, replay_log
 from dt_jupyter.lake.paths import fetched_file
-from dt_jupyter.lake.storage.copied_log import sweep_fetched
-from dt_jupyter.lake.storage.mounts import Mounted, find_mounted
+from dt_jupyter.lake.storage.copied_log import PUBLISHED_AT, drop_draft, sweep_fetched
+from dt_jupyter.lake.storage.mounts import Mounted, find_mounted, find_place
 from dt_jupyter.lake.storage.questions import ask_again
 
 _log = logging.getLogger("dt_jupyter.lake")
 _LOG = "_delta_log"
+_MOVERS = 8
 _LEFT_SECONDS = 86_400
 """No attempt writes its files for so long."""
 
@@ -50,8 +52,15 @@ class TablePlace(Protocol):
         """Files that were written in the table's folder of this disk are where its readers look
         for them, and stay there."""
 
-    def put_commit(self, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
-        """Whole or not at all; FileExistsError where there is one."""
+    def put_commit(
+        self, version: int, actions: Iterable[Mapping[str, Any]], millis: int | None = None
+    ) -> None:
+        """Whole or not at all; `millis`: as of that time, to the engine at least. FileExistsError
+        where there is one."""
+
+    def take_from(self, folder: Path, names: Iterable[str]) -> None:
+        """Files of a folder on the same disk or storage are the table's own, under their names
+        there; what is there already stays. FileNotFoundError."""
 
     def settle(self, names: Iterable[str], version: int) -> None:
         """A commit that another writer made, and its files, stay there."""
@@ -78,7 +87,7 @@ class TablePlace(Protocol):
 
 
 def table_place(path: Path) -> TablePlace:
-    found = find_mounted(path)
+    found = find_place(path)
     return DiskPlace(path) if found is None else RemotePlace(path, found)
 
 
@@ -95,9 +104,30 @@ class DiskPlace:
         files = [self._table / name for name in names]
         disk.sync([*files, *dict.fromkeys(file.parent for file in files)])
 
-    def put_commit(self, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
+    def put_commit(
+        self, version: int, actions: Iterable[Mapping[str, Any]], millis: int | None = None
+    ) -> None:
         (self._table / _LOG).mkdir(parents=True, exist_ok=True)
-        disk.put_commit(self._table, version, actions)
+        disk.put_commit(self._table, version, actions, millis)
+
+    def take_from(self, folder: Path, names: Iterable[str]) -> None:
+        """The folder has them still; as copies where another disk, or storage, holds the table."""
+        of = find_place(folder)
+        for name in names:
+            if of is None:
+                disk.bring_file(folder / name, self._table / name)
+            elif not (self._table / name).exists():
+                self._fetch(of, name)
+
+    def _fetch(self, of: Mounted, name: str) -> None:
+        target = self._table / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            of.storage.fetch(f"{of.place}/{name}", draft)
+            os.replace(draft, target)
+        finally:
+            drop_draft(draft)
 
     def settle(self, names: Iterable[str], version: int) -> None:
         disk.make_durable(self._table, names, version)
@@ -163,10 +193,35 @@ class RemotePlace:
                 if os.stat(file := self._table / name).st_mtime < before:
                     file.unlink()
 
-    def put_commit(self, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
-        lines = (json.dumps(self._as_there(action)) for action in actions)
+    def put_commit(
+        self, version: int, actions: Iterable[Mapping[str, Any]], millis: int | None = None
+    ) -> None:
+        """The time is in the commit: its file has that of the storage."""
+        made = [self._as_there(action) for action in actions]
+        if millis is not None:
+            made[0]["commitInfo"] = {**made[0]["commitInfo"], PUBLISHED_AT: millis}
+        lines = map(json.dumps, made)
         name = f"{self._place}/{_LOG}/{commit_name(version)}"
         self._storage.put_commit(name, "".join(f"{line}\n" for line in lines))
+
+    def take_from(self, folder: Path, names: Iterable[str]) -> None:
+        """The folder has them no more where it is on the same storage."""
+        of = find_place(folder)
+
+        def take(name: str) -> None:
+            target = f"{self._place}/{name}"
+            if self._storage.stat(target) is not None:
+                return
+            if of is None:
+                self._storage.put(folder / name, target)
+            elif _host(of.place) != _host(target):
+                self._storage.copy(f"{of.place}/{name}", target)
+            else:
+                with suppress(FileExistsError):
+                    self._storage.move(f"{of.place}/{name}", target)
+
+        with ThreadPoolExecutor(_MOVERS) as movers:
+            list(movers.map(take, names))
 
     def _as_there(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """With the files by their names in the table, as the log itself has them."""
@@ -233,6 +288,12 @@ class RemotePlace:
         base = unquote(self._base)
         for name in names:
             self._storage.delete(f"{self._place}/{relative_name(name, base)}")
+
+
+def _host(place: str) -> str:
+    """The storage that a place is on, with its authority."""
+    scheme, _, rest = place.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"
 
 
 __all__ = ["TablePlace", "table_place"]

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.disk import make_durable, put_commit
+from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.txn.publish import IN_COMMIT_TIMES
+from dt_jupyter.lake.write.locks import storage_lock
 from dt_jupyter.spark import confs
 
 if TYPE_CHECKING:
@@ -58,11 +59,13 @@ def fence(log: TableLog, app_id: str, version: int) -> bool:
         info = {"inCommitTimestamp": max(millis, before + 1), **info}
     sequence = next_sequence(log, app_id)
     taken = {"appId": app_id, "version": sequence, "lastUpdated": millis}
+    place = table_place(log.path)
     try:
-        put_commit(log.path, version, [{"commitInfo": info}, {"txn": taken}])
+        with storage_lock(log.path):
+            place.put_commit(version, [{"commitInfo": info}, {"txn": taken}])
     except FileExistsError:  # another commit was faster
         return False
-    make_durable(log.path, (), version)
+    place.settle((), version)
     return True
 
 

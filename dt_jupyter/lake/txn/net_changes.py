@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from dt_jupyter.lake.paths import sql_path
+from dt_jupyter.lake.storage.mounts import list_all, move_folder
 from dt_jupyter.lake.txn.shadow_log import Staging
 from dt_jupyter.lake.types import PHYSICAL, stored_name
 from dt_jupyter.lake.write.writer_spark import MICROS
@@ -35,7 +36,8 @@ def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
     out = staging.folder / f"_folded_{uuid.uuid4().hex}"
     with confs(spark, MICROS):
         physical.coalesce(1).write.partitionBy(*by).parquet(text_of_path(out))
-    return [_moved(file, out, staging.folder) for file in sorted(out.rglob("*.parquet"))]
+    written = sorted((name, size) for name, size in list_all(out) if name.endswith(".parquet"))
+    return [_moved(out, name, size, staging.folder) for name, size in written]
 
 
 def _net(spark: SparkSession, staging: Staging) -> DataFrame:
@@ -87,18 +89,11 @@ def _renamed(kind: DataType) -> DataType:
     return kind
 
 
-def _moved(file: Path, out: Path, folder: Path) -> dict[str, Any]:
+def _moved(out: Path, name: str, size: int, folder: Path) -> dict[str, Any]:
     values: dict[str, str | None] = {}
-    for part in file.relative_to(out).parts[:-1]:
-        name, _, value = part.partition("=")
-        values[unquote(name)] = None if value == _NULL else unquote(value)
+    for part in name.split("/")[:-1]:
+        column, _, value = part.partition("=")
+        values[unquote(column)] = None if value == _NULL else unquote(value)
     path = f"_change_data/cdc-{uuid.uuid4()}.snappy.parquet"
-    there = folder / path
-    there.parent.mkdir(exist_ok=True)
-    file.rename(there)
-    return {
-        "path": path,
-        "partitionValues": values,
-        "size": there.stat().st_size,
-        "dataChange": False,
-    }
+    move_folder(out / name, folder / path)
+    return {"path": path, "partitionValues": values, "size": size, "dataChange": False}

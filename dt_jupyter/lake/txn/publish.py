@@ -8,8 +8,6 @@ the transaction, by which whoever comes later sees that it is there.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,9 +28,11 @@ from dt_jupyter.lake.delta_log.log_state import (
     table_state,
 )
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.delta_log.version_checksum import write_checksum
-from dt_jupyter.lake.disk import make_durable, put_commit, sync
+from dt_jupyter.lake.disk import sync
 from dt_jupyter.lake.errors import LakeError, TableGone
+from dt_jupyter.lake.storage.mounts import find_mounted, find_place
+from dt_jupyter.lake.storage.questions import ask_again
+from dt_jupyter.lake.storage.table_place import TablePlace, table_place
 from dt_jupyter.lake.txn.shadow_log import Staging
 
 IN_COMMIT_TIMES = "delta.enableInCommitTimestamps"
@@ -187,8 +187,10 @@ def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
 
 
 def make_staged_durable(made: Publication) -> None:
-    """fsync what is to be published: its files are on the disk before anything says so."""
-    sync(Path(made.folder) / name for name in made.files)
+    """fsync what is to be published: its files are on the disk before anything says so. Of other
+    storage, what it has told that it has, it keeps."""
+    if find_mounted(made.folder) is None:
+        sync(Path(made.folder) / name for name in made.files)
 
 
 # -- publishing ------------------------------------------------------------------------------------
@@ -238,25 +240,39 @@ def publish(made: Publication, log: TableLog, millis: int) -> int:
 
     The caller holds the table's lock. Raises Conflict; what is staged is then still there.
     """
+    place = table_place(log.path)
     while True:
+        ask_again()
         found = published(made, log)
         if found is not None:
             return found
-        version = check_publication(made, log) + 1
-        for name in made.files:
-            _bring(Path(made.folder) / name, log.path / name)
         try:
-            _put(made, log, version, millis)
+            version = check_publication(made, log) + 1
+        except Conflict:
+            _give_back(made, log)
+            raise
+        place.take_from(Path(made.folder), made.files)
+        try:
+            _put(place, made, log, version, millis)
         except FileExistsError:  # another commit was faster
             continue
-        make_durable(log.path, made.files, version)
-        write_checksum(log, version)
+        place.settle(made.files, version)
+        ask_again()
+        log.version()
+        place.add_checksum(log, version)
         return version
 
 
-def _put(made: Publication, log: TableLog, version: int, millis: int) -> None:
+def _give_back(made: Publication, log: TableLog) -> None:
+    """What an earlier try has moved into the table is where it was staged."""
+    if find_mounted(made.folder) is not None and find_place(log.path) is not None:
+        with suppress(FileNotFoundError):
+            table_place(Path(made.folder)).take_from(log.path, made.files)
+
+
+def _put(place: TablePlace, made: Publication, log: TableLog, version: int, millis: int) -> None:
     millis = max(millis, log.commit_time(version - 1).micros // 1000 + 1)
-    put_commit(log.path, version, _lines(made, log, version, millis), millis)
+    place.put_commit(version, _lines(made, log, version, millis), millis)
 
 
 def _lines(made: Publication, log: TableLog, version: int, millis: int) -> list[dict[str, Any]]:
@@ -300,19 +316,3 @@ def _versioned(actions: list[dict[str, Any]], made: Publication, version: int) -
         add = action.get("add")
         if add is not None and unquote(add["path"]) in fresh:
             action["add"] = {**add, "defaultRowCommitVersion": version}
-
-
-def _bring(staged: Path, there: Path) -> None:
-    """The staged file at its place in the table, also where another disk holds that."""
-    if there.exists():
-        return
-    there.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with suppress(FileExistsError):
-            os.link(staged, there)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        copy = there.with_name(f".{there.name}.{uuid.uuid4().hex}")
-        shutil.copyfile(staged, copy)
-        os.replace(copy, there)

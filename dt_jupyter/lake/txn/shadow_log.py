@@ -1,14 +1,14 @@
 """A private copy of a table's log, on which the statements of a transaction write.
 
 The copy begins with one checkpoint at the table's version: the same protocol, metadata, domains
-and row ids, and its files by their absolute paths. Nothing of the table itself is touched.
+and row ids, and its files by their absolute paths. Nothing of the table itself is touched. Of a
+lake on other storage the copy is there too, where Spark's workers write, and its commits are
+fetched into the folder that stands for it.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,8 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.storage.mounts import find_mounted, list_all, remove_folder
+from dt_jupyter.lake.storage.table_place import table_place
 
 DROPPED_PROPERTIES = (
     "delta.autoOptimize.autoCompact",
@@ -56,12 +58,22 @@ class Staging:
     def newest(self) -> int:
         """The newest version of the copy, counted or not."""
         version = self.last
-        while (self.folder / "_delta_log" / commit_name(version + 1)).exists():
+        while self._has(version + 1):
             version += 1
         return version
 
+    def _has(self, version: int) -> bool:
+        """Whether the copy has that version, whose commit is then in the folder."""
+        file = self.folder / "_delta_log" / commit_name(version)
+        found = find_mounted(file)
+        if file.exists() or found is None or found.storage.stat(found.place) is None:
+            return file.exists()
+        found.storage.fetch(found.place, file)
+        return True
+
     def actions(self, version: int) -> list[tuple[str, Any]]:
         """The actions of one commit of the copy, files named as the table names them."""
+        self._has(version)
         found = read_actions(self.folder / "_delta_log" / commit_name(version))
         return [(kind, self._named(body)) for kind, body in found]
 
@@ -78,22 +90,17 @@ class Staging:
     def rewound(self, folder: Path) -> Staging:
         """The same copy in another folder, without what came after `last`: no reader there knows
         of it."""
-        log = folder / "_delta_log"
-        for path in self.folder.rglob("*"):
-            if path.is_file() and not _after(path, self.folder / "_delta_log", self.last):
-                there = folder / path.relative_to(self.folder)
-                there.parent.mkdir(parents=True, exist_ok=True)
-                os.link(path, there)
-        assert log.is_dir()
+        kept = [name for name, _ in list_all(self.folder) if not _is_after(name, self.last)]
+        (folder / "_delta_log").mkdir(parents=True)
+        table_place(folder).copy_from(self.folder, kept)
         return replace(self, folder=folder)
 
 
-def _after(path: Path, log: Path, last: int) -> bool:
+def _is_after(name: str, last: int) -> bool:
     """Whether it is a file of the log, or its checksum, of a later version."""
-    number = path.name.lstrip(".")[:20]
-    if path.parent != log:
-        return False
-    return not number.isdigit() or int(number) > last
+    *folders, file = name.split("/")
+    number = file.lstrip(".")[:20]
+    return folders == ["_delta_log"] and not (number.isdigit() and int(number) <= last)
 
 
 def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
@@ -130,6 +137,9 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
     }
     lines = [{"commitInfo": info}, {"protocol": state.protocol}, {"metaData": metadata}]
     (copy / commit_name(version)).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if (found := find_mounted(copy)) is not None:
+        for file in sorted(copy.iterdir()):
+            found.storage.put(file, f"{found.place}/{file.name}")
     return Staging(
         log.path,
         version,
@@ -144,7 +154,7 @@ def stage_log(log: TableLog, version: int, folder: Path) -> Staging:
 
 def unstage(folder: Path) -> None:
     """Remove what was staged; once is enough."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)
 
 
 # -- names ----------------------------------------------------------------------------------------

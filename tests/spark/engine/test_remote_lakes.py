@@ -13,6 +13,7 @@ import pytest
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake import find_mounted, open_log, table_place
+from tests.cases import some
 from tests.spark.engine_lab import Lab, refused, without_check, without_second_opinion
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.viewfs import linked
@@ -172,22 +173,126 @@ def test_one_of_two_writers_of_a_version_is_told(far: Far) -> None:
     assert open_log(table).operation(newest) != "OTHER"
 
 
-def test_streams_and_transactions_write_tables_of_a_disk(far: Far, tmp_path: Path) -> None:
+def test_a_statement_with_a_stream_is_one_commit_of_a_table_there(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)
-    lab.sql("CREATE STREAM news ON TABLE item")
-    lab.sql(f"CREATE TABLE here (id INT) USING delta LOCATION 'file:{tmp_path}/here'")
     lab.table("there", "id INT")
+    lab.sql("CREATE STREAM news ON TABLE item")
     lab.insert("item", "4, 'b'")
-    for statement in ("INSERT INTO there", "CREATE TABLE default.new USING delta AS"):
-        with refused("DT-3204"):
-            lab.sql(f"{statement} SELECT id FROM news")
-    with refused("DT-3207"):
-        lab.sql("BEGIN; INSERT INTO there SELECT id FROM news; COMMIT")
-    lab.sql("ROLLBACK")
-    lab.sql("INSERT INTO here SELECT id FROM news")
-    assert lab.rows("here") == [(4,)]
+    lab.sql("INSERT INTO there SELECT id FROM news")
+    assert lab.rows("there") == [(4,)]
+    assert far.files("tables/there/*.parquet")
     assert lab.sql("SELECT * FROM news") == []
+    lab.sql(
+        "DELETE FROM item WHERE id = 1; CREATE TABLE made AS SELECT id, `$ACTION` AS a FROM news"
+    )
+    assert lab.rows("made") == [(1, "DELETE")]
+    assert far.files("tables/made/_delta_log/*.json")
+    assert not far.files("_dt/transactions/**/*")
+    lab.insert("item", "5, 'c'")
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        lab.sql("INSERT INTO there SELECT CAST(k AS INT) FROM news")
+    lab.sql("MERGE INTO there t USING news n ON t.id = n.id WHEN NOT MATCHED THEN INSERT (id) "
+            "VALUES (n.id)")  # fmt: skip
+    assert lab.rows("there") == [(4,), (5,)]
+    lab.serializable()
+
+
+PROPERTIES = {
+    "plain": "",
+    "feed": "'delta.enableChangeDataFeed' = 'true'",
+    "vectors": "'delta.enableDeletionVectors' = 'true'",
+    "row ids": "'delta.enableRowTracking' = 'true'",
+    "times": "'delta.enableInCommitTimestamps' = 'true', 'delta.enableDeletionVectors' = 'true'",
+    "mapped": "'delta.columnMapping.mode' = 'name', 'delta.enableChangeDataFeed' = 'true'",
+}
+
+
+@pytest.mark.parametrize("kind", some(3, PROPERTIES))
+def test_a_transaction_writes_tables_there_at_one_time(far: Far, kind: str) -> None:
+    lab, properties = far.lab, PROPERTIES[kind]
+    told = f"TBLPROPERTIES ({properties})" if properties else ""
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.sql(f"""
+        CREATE TABLE one (id INT, k STRING) USING delta PARTITIONED BY (k) {told}
+            LOCATION '{far.url}/tables/one';
+        CREATE TABLE two (n BIGINT) USING delta {told} LOCATION '{far.url}/tables/two';
+        INSERT INTO one VALUES (10, 'a b'), (11, 'a b'), (12, 'x');
+        CREATE STREAM news ON TABLE item; INSERT INTO item VALUES (4, 'b'), (5, NULL)
+    """)
+    lab.dynamic_table("seen", "SELECT k, count(*) AS n FROM one GROUP BY k")
+    lab.sql("""
+        BEGIN;
+        INSERT INTO one SELECT id, k FROM news;
+        INSERT INTO two SELECT count(*) FROM news;
+        DELETE FROM one WHERE id = 10;
+        UPDATE one SET id = 20 WHERE id = 5;
+    """)
+    with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
+        lab.sql("UPDATE one SET id = CAST(concat('q', k) AS INT)")
+    assert [row[0] for row in lab.sql("SELECT id FROM one ORDER BY id")] == [4, 11, 12, 20]
+    assert len(lab.rows("one")) == 3  # to all others
+    lab.sql("DELETE FROM one WHERE id = 12")
+    lab.sql("COMMIT")
+    assert lab.rows("one") == [(11, "a b"), (20, None), (4, "b")]
+    assert lab.rows("two") == [(2,)]
+    assert lab.sql("SELECT * FROM news") == []
+    times = [open_log(lab.context.layout.tables / n) for n in ("one", "two")]
+    assert len({log.commit_time(log.version()) for log in times}) == 1
+    assert not far.files("_dt/transactions/**/*")
+    for commit in far.files("tables/*/_delta_log/*.json"):
+        assert far.url not in commit.read_text()
+    assert lab.refresh("seen") == "INCREMENTAL"
+    lab.verified("seen")
+    lab.serializable()
+    far.lose_home()
+    lab.insert("item", "6, 'c'")
+    lab.sql("BEGIN; INSERT INTO one SELECT id, k FROM news; ROLLBACK")
+    assert lab.sql("SELECT id FROM news") == [(6,)]
+    lab.sql("INSERT INTO one SELECT id, k FROM news")
+    assert lab.refresh("seen") == "INCREMENTAL"
+    lab.verified("seen")
+    log = open_log(lab.context.layout.tables / "one")
+    assert log.commit_time(log.version() - 1) == times[0].commit_time(log.version() - 1)
+
+
+@pytest.mark.parametrize("begun", ["", pytest.param("BEGIN;", id="in a transaction")])
+def test_a_stream_into_tables_that_are_not_in_the_lake(
+    far: Far, tmp_path: Path, begun: str
+) -> None:
+    """One is on the disk, one beside the lake, and each is written in the same ways."""
+    lab, ended = far.lab, "; COMMIT" if begun else ""
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    lab.sql("CREATE STREAM news ON TABLE item")
+    places = {
+        "here": f"file:{tmp_path}/here",
+        "beside": far.url.removesuffix("lake") + "other/beside",
+    }
+    for number, (name, place) in enumerate(places.items()):
+        lab.sql(f"CREATE TABLE {name} (id INT, k STRING) USING delta LOCATION '{place}'")
+        lab.sql(f"INSERT INTO {name} VALUES (4, 'old')")
+        lab.insert("item", f"{number + 4}, 'b'")
+        lab.sql(f"""
+            {begun} MERGE INTO {name} t USING news n ON t.id = n.id
+            WHEN MATCHED THEN UPDATE SET k = n.k WHEN NOT MATCHED THEN INSERT * {ended}
+        """)
+        assert lab.sql("SELECT * FROM news") == []
+    assert lab.rows("here") == [(4, "b")]
+    assert lab.rows("beside") == [(4, "old"), (5, "b")]
+    lab.insert("item", "6, 'c'")
+    if begun:
+        lab.table("inside", "id INT")
+        lab.sql("BEGIN; INSERT INTO inside SELECT id FROM news")
+        for name in places:
+            lab.sql(
+                f"DELETE FROM {name} WHERE k = 'old'; INSERT INTO {name} SELECT id, k FROM news"
+            )
+            assert (6, "c") in lab.sql(f"SELECT * FROM {name}")
+            assert (6, "c") not in lab.rows(name)
+        lab.sql("COMMIT")
+        assert (lab.rows("inside"), lab.rows("here")) == ([(6,)], [(4, "b"), (6, "c")])
+        assert lab.rows("beside") == [(5, "b"), (6, "c")]
+    lab.serializable()
 
 
 @pytest.mark.nightly

@@ -49,9 +49,7 @@ def log(lab: Lab, table: str) -> TableLog:
 
 def clean(lab: Lab) -> bool:
     """Whether no transaction has left anything, in the catalog or on the disk."""
-    root = lab.context.streams.forward.root
-    taken = [s for s in lab.context.catalog.streams() if s.intent is not None]
-    return not taken and not lab.context.catalog.intents() and not list(root.glob("*"))
+    return not lab.left()
 
 
 def untouched(lab: Lab) -> bool:
@@ -239,7 +237,7 @@ def test_a_closed_engine_rolls_back(shop: Lab) -> None:
     catalog, close = shop.context.catalog, shop.engine.close
     assert catalog.intents()
     held = [catalog.intents, catalog.streams]
-    root = shop.context.streams.forward.root
+    root = shop.context.layout.transactions
     ended: list[Any] = []
     shop.context.catalog.close = lambda: ended.extend(f() for f in held)  # type: ignore[method-assign]
     close()
