@@ -214,11 +214,14 @@ class RemotePlace:
                 return
             if of is None:
                 self._storage.put(folder / name, target)
-            elif _host(of.place) != _host(target):
-                self._storage.copy(f"{of.place}/{name}", target)
             else:
+                source = f"{of.place}/{name}"
+                if _host(source) != _host(target):
+                    draft = f"{self._place}/.{uuid.uuid4().hex}.tmp"
+                    self._storage.copy(source, draft)
+                    source = draft
                 with suppress(FileExistsError):
-                    self._storage.move(f"{of.place}/{name}", target)
+                    self._storage.move(source, target)
 
         with ThreadPoolExecutor(_MOVERS) as movers:
             list(movers.map(take, names))

@@ -144,6 +144,19 @@ def test_streams_transactions_and_tasks(shop: Lab) -> None:
     shop.serializable()
 
 
+@pytest.mark.skipif(KIND != "cluster" or LAKE == "disk", reason="workers see the disk")
+def test_a_table_on_a_disk_that_workers_do_not_see(shop: Lab, tmp_path: Path) -> None:
+    shop.sql(f"CREATE TABLE here (id INT) USING delta LOCATION 'file:{tmp_path}/here'")
+    shop.sql("CREATE STREAM s ON TABLE item; INSERT INTO item VALUES (6, 'x')")
+    for code, begun in (("DT-3204", ""), ("DT-3207", "BEGIN;")):
+        with refused(code) as found:
+            shop.sql(f"{begun} INSERT INTO here SELECT id FROM s")
+        assert "workers" in str(found[0])
+    shop.sql("ROLLBACK")
+    assert shop.sql("SELECT id FROM s") == [(6,)]
+    shop.sql("DROP TABLE here")
+
+
 def test_time_travel_changes_and_parameters(shop: Lab) -> None:
     """Frames are run after other statements, and twice."""
     before = shop.rows("item")

@@ -62,6 +62,14 @@ def far(
         lab.close()
 
 
+@pytest.fixture
+def beyond(far: Far, tmp_path: Path) -> Iterator[str]:
+    """The URL of another storage."""
+    (tmp_path / "beyond").mkdir()
+    with linked(far.lab.spark, tmp_path / "beyond") as url:
+        yield url
+
+
 def test_its_tables_are_there_and_the_home_may_be_lost(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)
@@ -258,15 +266,17 @@ def test_a_transaction_writes_tables_there_at_one_time(far: Far, kind: str) -> N
 
 @pytest.mark.parametrize("begun", ["", pytest.param("BEGIN;", id="in a transaction")])
 def test_a_stream_into_tables_that_are_not_in_the_lake(
-    far: Far, tmp_path: Path, begun: str
+    far: Far, beyond: str, tmp_path: Path, begun: str
 ) -> None:
-    """One is on the disk, one beside the lake, and each is written in the same ways."""
+    """One is on the disk, one beside the lake, one on another storage; each is written in the same
+    ways."""
     lab, ended = far.lab, "; COMMIT" if begun else ""
     lab.table("item", "id INT, k STRING", *ITEMS)
     lab.sql("CREATE STREAM news ON TABLE item")
     places = {
         "here": f"file:{tmp_path}/here",
         "beside": far.url.removesuffix("lake") + "other/beside",
+        "beyond": f"{beyond}/beyond",
     }
     for number, (name, place) in enumerate(places.items()):
         lab.sql(f"CREATE TABLE {name} (id INT, k STRING) USING delta LOCATION '{place}'")
@@ -279,7 +289,8 @@ def test_a_stream_into_tables_that_are_not_in_the_lake(
         assert lab.sql("SELECT * FROM news") == []
     assert lab.rows("here") == [(4, "b")]
     assert lab.rows("beside") == [(4, "old"), (5, "b")]
-    lab.insert("item", "6, 'c'")
+    assert lab.rows("beyond") == [(4, "old"), (6, "b")]
+    lab.insert("item", "7, 'c'")
     if begun:
         lab.table("inside", "id INT")
         lab.sql("BEGIN; INSERT INTO inside SELECT id FROM news")
@@ -287,11 +298,13 @@ def test_a_stream_into_tables_that_are_not_in_the_lake(
             lab.sql(
                 f"DELETE FROM {name} WHERE k = 'old'; INSERT INTO {name} SELECT id, k FROM news"
             )
-            assert (6, "c") in lab.sql(f"SELECT * FROM {name}")
-            assert (6, "c") not in lab.rows(name)
+            assert (7, "c") in lab.sql(f"SELECT * FROM {name}")
+            assert (7, "c") not in lab.rows(name)
         lab.sql("COMMIT")
-        assert (lab.rows("inside"), lab.rows("here")) == ([(6,)], [(4, "b"), (6, "c")])
-        assert lab.rows("beside") == [(5, "b"), (6, "c")]
+        assert (lab.rows("inside"), lab.rows("here")) == ([(7,)], [(4, "b"), (7, "c")])
+        assert lab.rows("beside") == [(5, "b"), (7, "c")]
+        assert lab.rows("beyond") == [(6, "b"), (7, "c")]
+    assert not list(tmp_path.rglob("*.tmp"))
     lab.serializable()
 
 
@@ -309,6 +322,55 @@ def test_a_role_reads_by_name_and_not_by_place(far: Far) -> None:
         for place in (f"{far.url}/tables/item", f"{far.url}/_dt"):
             with refused("DT-5208"):
                 bound.sql(f"SELECT * FROM text.`{place}`")
+
+
+@pytest.mark.nightly
+def test_a_role_writes_in_a_transaction_what_it_may_write(far: Far) -> None:
+    lab = far.lab
+    lab.table("item", "id INT, k STRING", *ITEMS)
+    for name in ("one", "secret"):
+        lab.table(name, "id INT, k STRING")
+    lab.sql("""
+        CREATE ROLE writer; GRANT SELECT, INSERT, DELETE ON TABLE one TO ROLE writer;
+        GRANT SELECT ON TABLE item TO ROLE writer;
+        GRANT CREATE STREAM ON SCHEMA default TO ROLE writer
+    """)
+    with Engine.connect(far.url, spark=lab.spark, scheduler=False, role="writer") as bound:
+        bound.sql("CREATE STREAM news ON TABLE item")
+        lab.insert("item", "4, 'b'", "5, 'c'")
+        bound.sql("INSERT INTO one SELECT id, k FROM news WHERE id = 4")
+        lab.insert("item", "6, 'd'")
+        bound.sql("BEGIN; INSERT INTO one SELECT id, k FROM news")
+        assert bound.sql("SELECT count(*) FROM one").collect() == [(2,)]
+        with refused("DT-5201"):
+            bound.sql("INSERT INTO secret SELECT id, k FROM news")
+        bound.sql("DELETE FROM one WHERE id = 4; COMMIT")
+    assert lab.rows("one") == [(6, "d")]
+    assert lab.rows("secret") == []
+
+
+@pytest.mark.nightly
+def test_many_tables_and_files_in_one_transaction(far: Far) -> None:
+    """Names of partitions are told otherwise in a log than in a storage."""
+    lab = far.lab
+    lab.table("item", "id INT, k STRING")
+    lab.sql("CREATE STREAM news ON TABLE item")
+    values = ("a b", "a%20b", "x=1/y", "ä", "#?", ":", "")
+    lab.insert("item", *(f"{i}, '{value}'" for i, value in enumerate(values)), "7, NULL")
+    for i in range(12):
+        lab.sql(f"CREATE TABLE t_{i} (id INT, k STRING) USING delta PARTITIONED BY (k) "
+                f"LOCATION '{far.url}/tables/t{i}'")  # fmt: skip
+    lab.sql("BEGIN")
+    for i in range(12):
+        lab.sql(f"INSERT INTO t_{i} SELECT id + {i}, k FROM news")
+    lab.sql("UPDATE t_0 SET k = concat(k, '%') WHERE k IS NOT NULL; COMMIT")
+    for i in range(1, 12):
+        told = {row[1] for row in lab.rows(f"t_{i}")}
+        assert told == {*(v or None for v in values)}, i
+    assert len(lab.rows("t_0")) == 8
+    assert not lab.left()
+    logs = [open_log(lab.context.layout.tables / f"t{i}") for i in range(12)]
+    assert len({log.commit_time(log.version()) for log in logs}) == 1
 
 
 @pytest.mark.nightly
