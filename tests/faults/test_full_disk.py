@@ -111,7 +111,7 @@ def test_nothing_is_lost(
 
 
 STATEMENTS = [
-    "CREATE TABLE more AS SELECT id FROM item",
+    "CREATE TABLE more USING delta LOCATION 'file:{tables}/more' AS SELECT id FROM item",
     "CREATE DYNAMIC TABLE e TARGET_LAG = '1 hour' AS SELECT id, k FROM item WHERE id > 1",
     "CREATE OR REPLACE DYNAMIC TABLE e TARGET_LAG = '1 day' AS SELECT k FROM item",
     "ALTER DYNAMIC TABLE d SET TARGET_LAG = '2 hours'",
@@ -140,8 +140,9 @@ STATEMENTS = [
 def test_a_statement_is_refused_and_works_when_there_is_room(
     shop: Lab, disk: Path, tmp_path: Path, left: int, record_property: Callable[[str, object], None]
 ) -> None:
-    told = []
-    for number, statement in enumerate(s.format(folder=tmp_path) for s in STATEMENTS):
+    told, tables = [], shop.context.layout.tables
+    for number, text in enumerate(STATEMENTS):
+        statement = text.format(folder=tmp_path, tables=tables)
         shop.insert("item", f"{100 + number}, 'c'")
         filler = fill(disk, left)
         told.append(refusal(shop, statement))
