@@ -66,14 +66,16 @@ class Site:
         self.seconds = 0.0
 
     def look(self, seconds: float) -> float:
-        """At that time, until nothing is left that may begin."""
+        """At that time, until nothing is left that may begin; what runs while it is looked may
+        have held something back."""
         self.seconds = seconds
         while True:
+            before = self.workers._workers.copy()
             wait = self.workers.look()
-            going = list(self.workers._workers.values())
+            going = before | self.workers._workers
             if not going or not self.runner.gate.is_set():
                 return wait
-            for worker in going:
+            for worker in going.values():
                 worker.join(PATIENCE)
 
     def told(self) -> list[tuple[str, str, str | None]]:
