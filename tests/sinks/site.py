@@ -159,7 +159,7 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
     made = summed(delta=site.delta)
     source = ListSource(made, events(9, 60, keys=9), 6, 6)
     deliver(made, source, site.log, site.driver, channel=ThreadChannel)
-    ended, failures, end = threading.Event(), 0, math.inf
+    ended, failures, end = threading.Event(), list[DTError](), math.inf
     problems: list[BaseException] = []
 
     def work() -> None:
@@ -179,7 +179,7 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
             deliver(made, source, site.log, site.driver, channel=ThreadChannel)
             clean = last
         except DTError as e:
-            failures += 1
+            failures.append(e)
             if not is_transient(e):
                 raise
             time.sleep(0.01)
@@ -187,9 +187,9 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
             source.changes += events(len(source.changes), 30, keys=9)
     thread.join()
     assert not problems, problems
-    assert clean, "it never came through"
+    assert clean, f"it never came through: {[str(e) for e in failures[-3:]]}"
     assert site.rows(made) == oracle(made, source.changes)
-    return failures
+    return len(failures)
 
 
 def row(k: int, v: int, name: str = "n") -> Row:
