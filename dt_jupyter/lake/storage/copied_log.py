@@ -113,15 +113,8 @@ class CopiedLog(TableLog):
         return True
 
     def _fetch(self, named: str) -> None:
-        target = Path(fetched_file(self.path, named))
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            self._storage.fetch(named, draft)
-            os.replace(draft, target)
-        except FileNotFoundError:
-            return
-        finally:
-            drop_draft(draft)
+        with suppress(FileNotFoundError):
+            fetch_whole(self._storage, named, Path(fetched_file(self.path, named)))
 
     def _pull(self) -> None:
         """Copies what the table's log has since."""
@@ -335,6 +328,16 @@ def _is_same(commit: RemoteFile, copied: int) -> bool:
     return time == copied or (near and time // 10**9 == copied // 10**9)
 
 
+def fetch_whole(storage: RemoteStorage, place: str, target: Path) -> None:
+    """A file of the storage under a name of this disk, all of it or nothing. FileNotFoundError."""
+    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        storage.fetch(place, draft)
+        os.replace(draft, target)
+    finally:
+        drop_draft(draft)
+
+
 def drop_draft(draft: Path) -> None:
     """With the checksum that Hadoop's writers leave beside it."""
     draft.unlink(missing_ok=True)
@@ -395,6 +398,7 @@ __all__ = [
     "COPIED_PLACE",
     "CopiedLog",
     "drop_draft",
+    "fetch_whole",
     "read_copied_place",
     "sweep_fetched",
     "write_copied_place",

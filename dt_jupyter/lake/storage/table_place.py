@@ -30,7 +30,7 @@ from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.errors import LakeError
 from dt_jupyter.lake.log_replay import FILES, STATE, replay_log
 from dt_jupyter.lake.paths import fetched_file
-from dt_jupyter.lake.storage.copied_log import PUBLISHED_AT, drop_draft, sweep_fetched
+from dt_jupyter.lake.storage.copied_log import PUBLISHED_AT, fetch_whole, sweep_fetched
 from dt_jupyter.lake.storage.mounts import Mounted, find_mounted, find_place
 from dt_jupyter.lake.storage.questions import ask_again
 
@@ -117,17 +117,8 @@ class DiskPlace:
             if of is None:
                 disk.bring_file(folder / name, self._table / name)
             elif not (self._table / name).exists():
-                self._fetch(of, name)
-
-    def _fetch(self, of: Mounted, name: str) -> None:
-        target = self._table / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            of.storage.fetch(f"{of.place}/{name}", draft)
-            os.replace(draft, target)
-        finally:
-            drop_draft(draft)
+                (self._table / name).parent.mkdir(parents=True, exist_ok=True)
+                fetch_whole(of.storage, f"{of.place}/{name}", self._table / name)
 
     def settle(self, names: Iterable[str], version: int) -> None:
         disk.make_durable(self._table, names, version)

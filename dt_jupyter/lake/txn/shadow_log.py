@@ -21,6 +21,7 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.delta_log.written_checkpoint import write_checkpoint
 from dt_jupyter.lake.errors import NotSupported
+from dt_jupyter.lake.storage.copied_log import fetch_whole
 from dt_jupyter.lake.storage.mounts import find_mounted, list_all, remove_folder
 from dt_jupyter.lake.storage.table_place import table_place
 
@@ -68,7 +69,7 @@ class Staging:
         found = find_mounted(file)
         if file.exists() or found is None or found.storage.stat(found.place) is None:
             return file.exists()
-        found.storage.fetch(found.place, file)
+        fetch_whole(found.storage, found.place, file)
         return True
 
     def actions(self, version: int) -> list[tuple[str, Any]]:
