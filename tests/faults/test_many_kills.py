@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ FEW = ("after_write:1", "before_write:2", "after_fsync:3")
 BETWEEN = "between"
 """A random moment."""
 LEASE = 1.5
+SLEEP = 8 * LEASE
+"""Seconds after which one that is stopped with a lock wakes, which is waited for for longer."""
 GRACE = 60.0
 """Seconds within which the catalog's or a table's lock is free again."""
 
@@ -114,19 +117,27 @@ class Ordeal:
 
     def go_on(self, wakes: Callable[[], None] | None = None) -> None:
         """The next refresh is right, by changes alone, and nothing of the dead one is left. Who is
-        stopped while it holds a lock is waited for; it `wakes` at last."""
-        begun = time.monotonic()
-        while (code := self._refresh()) is not None:
-            assert code in RACED, code
-            assert time.monotonic() - begun < GRACE, code
-            if wakes is not None and time.monotonic() - begun > 2 * LEASE:
+        stopped `wakes` after it, or in the middle of it where it waits for a lock of theirs."""
+        begun, awake = time.monotonic(), threading.Event()
+
+        def wake() -> None:
+            if wakes is not None and not awake.is_set():
+                awake.set()
                 wakes()
-                wakes = None
-            time.sleep(0.05)
-        self.record("recovery", round(time.monotonic() - begun, 3))
-        self.check()
-        if wakes is not None:
-            wakes()
+
+        sleeper = threading.Timer(SLEEP, wake)
+        sleeper.start()
+        try:
+            while (code := self._refresh()) is not None:
+                assert code in RACED, code
+                assert time.monotonic() - begun < GRACE, code
+                time.sleep(0.05)
+            self.record("recovery", round(time.monotonic() - begun, 3))
+            self.check()
+        finally:
+            sleeper.cancel()
+            sleeper.join()
+        wake()
 
     def _refresh(self) -> str | None:
         """The code of what keeps it from refreshing."""
