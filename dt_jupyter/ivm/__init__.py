@@ -21,7 +21,16 @@ from dt_jupyter.ivm.aggregates import (
     weighted,
 )
 from dt_jupyter.ivm.derivable import Derivation, KeyColumns, Underivable, derivation
-from dt_jupyter.ivm.derive import DERIVATIVES, LAWS, Law, differentiate, equated, restrict, rule
+from dt_jupyter.ivm.derive import (
+    DERIVATIVES,
+    LAWS,
+    Law,
+    compared_columns,
+    differentiate,
+    equated,
+    restrict,
+    rule,
+)
 from dt_jupyter.ivm.equivalent import equivalent
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Size, Sizes, estimated, total_size
 from dt_jupyter.ivm.explain import PlanNode, list_laws, tree
@@ -148,6 +157,7 @@ __all__ = [
     "at",
     "col",
     "combines",
+    "compared_columns",
     "compile_stages",
     "derivation",
     "differentiate",

@@ -463,6 +463,15 @@ def equal_columns(rel: Join) -> dict[str, tuple[str, ...]]:
     return {c: tuple(sorted(g - {c})) for c, g in groups.items()}
 
 
+def compared_columns(predicate: Expr) -> tuple[str, str, str] | None:
+    """The columns of a conjunct that is nothing but `a < b`, `a <= b`, `a > b` or `a >= b`, with
+    `<` or `>` between them."""
+    match predicate.parts:
+        case (Col(id=a), " < " | " <= " | " > " | " >= " as sign, Col(id=b)):
+            return a, sign.strip(" ="), b
+    return None
+
+
 def equated(predicate: Expr) -> tuple[str, str] | None:
     """The two columns of a conjunct that is nothing but `a = b`."""
     match predicate.parts:

@@ -125,6 +125,9 @@ from .read.arrow_snapshot import (
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.snapshot import snapshot_sql as snapshot_sql
+from .read.wanted_rows import (
+    ValueInterval as ValueInterval,
+)
 from .storage.copied_log import (
     COPIED_PLACE as COPIED_PLACE,
     CopiedLog as CopiedLog,

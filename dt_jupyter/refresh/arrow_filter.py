@@ -57,6 +57,21 @@ def sieved(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Tabl
     return rows.filter(pc.fill_null(kept, False))
 
 
+def filtered(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Table | None:
+    """The rows for which the condition is true; None where Arrow is not asked all of it. `names`
+    as for `sieved`."""
+    import pyarrow.compute as pc
+
+    text = condition.sql(quote)
+    tree = None if "\\" in text or not condition.columns <= names.keys() else _parsed(text)
+    if tree is None:
+        return None
+    try:
+        return rows.filter(pc.fill_null(_Answer(rows, names, whole=True).truth(tree), False))
+    except _Unknown:
+        return None
+
+
 @lru_cache(maxsize=2048)
 def _parsed(text: str) -> exp.Expr | None:
     try:
@@ -76,10 +91,11 @@ def _chain(node: exp.And | exp.Or) -> list[exp.Expr]:
 
 
 class _Answer:
-    """Truth values, NULL among them, of conditions over the rows of a table."""
+    """Truth values, NULL among them, of conditions over the rows of a table; those of a `whole`
+    condition, or of what Arrow is asked of it."""
 
-    def __init__(self, rows: pa.Table, names: Mapping[str, str]) -> None:
-        self._rows, self._names = rows, names
+    def __init__(self, rows: pa.Table, names: Mapping[str, str], *, whole: bool = False) -> None:
+        self._rows, self._names, self._whole = rows, names, whole
 
     def truth(self, node: exp.Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
@@ -126,7 +142,7 @@ class _Answer:
             try:
                 parts.append(self.truth(member))
             except _Unknown:
-                if node.find_ancestor(exp.Not):
+                if self._whole or node.find_ancestor(exp.Not):
                     raise
         if not parts:
             raise _Unknown

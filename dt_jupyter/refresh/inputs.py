@@ -29,6 +29,7 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     Unreadable,
+    ValueInterval,
     arrow_schema,
     fields_named,
     is_comparable,
@@ -40,6 +41,7 @@ from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.local_views import LocalViews
+from dt_jupyter.refresh.order_bounds import are_alike
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
@@ -83,7 +85,15 @@ class Reading:
     _views: int = 0
 
     def __post_init__(self) -> None:
-        tables = Tables(self._rows_at_hand, self._select, self._comparable, self._key_values)
+        tables = Tables(
+            self._rows_at_hand,
+            self._select,
+            self._comparable,
+            self._key_values,
+            self._has_many,
+            self._select_between,
+            self._read_columns,
+        )
         self._reduction = Reduction(tables)
         self.views = LocalViews(self.spark, self.evaluator)
 
@@ -248,6 +258,32 @@ class Reading:
         found = self.tables.select(log, version, names, column, values, nulls=nulls)
         self.local_rows += found.num_rows if found is not None else 0
         return found
+
+    def _select_between(self, scan: Scan, column: str, interval: ValueInterval) -> pa.Table | None:
+        """The rows of a table, at hand or not, whose column is in an interval of values that are
+        compared with its own by what they are; else None."""
+        assert self.tables is not None
+        log, version = self.logs[scan.source], self._version_of(scan)
+        (type_,) = arrow_schema(fields_named(log.metadata(version), [column])).types
+        ends = [end for end in (interval.least, interval.most) if end is not None]
+        if not all(are_alike(type_, end.type) for end in ends):
+            return None
+        names = tuple(dict.fromkeys(n for _, n in scan.reads))
+        found = self.tables.select_between(log, version, names, column, interval)
+        self.local_rows += found.num_rows if found is not None else 0
+        return found
+
+    def _read_columns(self, scan: Scan, columns: Sequence[str]) -> pa.Table | None:
+        """Some columns of all rows of a table."""
+        assert self.tables is not None
+        found = self.tables.columns_of(self.logs[scan.source], self._version_of(scan), columns)
+        self.local_rows += found.num_rows if found is not None else 0
+        return found
+
+    def _has_many(self, scan: Scan) -> bool:
+        """Whether a table has so many rows that some are better selected than all taken."""
+        rows = self.logs[scan.source].size(self._version_of(scan)).rows
+        return rows is None or rows > _SELECTED_FROM
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table may be selected, as they are not all at hand anyhow."""

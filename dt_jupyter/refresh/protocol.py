@@ -114,7 +114,11 @@ class Refresher:
         )
 
     def _no_snapshots(self) -> SmallTables:
-        return SmallTables(self.tuning.snapshot_bytes, kept_bytes=self.tuning.cache_bytes)
+        return SmallTables(
+            self.tuning.snapshot_bytes,
+            kept_bytes=self.tuning.cache_bytes,
+            selected=max(SmallTables.selected, self.tuning.evaluated_rows),
+        )
 
     def refresh(
         self,

@@ -5,7 +5,8 @@ leaves out, and those without a partner in what they are joined to; what is left
 of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part of which
 nothing is left is no part of the statement. This is the semi-join reduction of Bernstein and Chiu
 (1981), over the members of each inner join, and the sides of an outer, semi or anti join as far as
-its rows are the same without those that are left out.
+its rows are the same without those that are left out. What order says goes the same way
+(`order_bounds`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,15 @@ from dt_jupyter.ivm import (
     places,
     walk,
 )
+from dt_jupyter.lake import ValueInterval
 from dt_jupyter.refresh.arrow_filter import sieved
+from dt_jupyter.refresh.order_bounds import (
+    ChangeComparison,
+    FirstRows,
+    are_alike,
+    find_comparisons,
+    find_first_rows,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,12 +61,19 @@ class Tables:
     """How rows are got at: `rows` those at hand of a scan (None: they are not); `select` those of
     a large table with some values in a column, and NULL if so (None: not that way); `comparable`
     the columns of a scan whose values Arrow compares as Spark does; `keys` the values of a column
-    of a materialised relation."""
+    of a materialised relation. Of a scan with `many` rows those are better selected that are in an
+    interval of a column (`between`), whether or not all could be at hand; `columns` are some
+    columns of all its rows."""
 
     rows: Callable[[Scan], pa.Table | None]
     select: Callable[[Scan, str, pa.ChunkedArray, bool], pa.Table | None]
     comparable: Callable[[Scan], frozenset[str]]
     keys: Callable[[str, str], pa.ChunkedArray | None]
+    many: Callable[[Scan], bool] = lambda scan: False
+    between: Callable[[Scan, str, ValueInterval], pa.Table | None] = lambda scan, name, interval: (
+        None
+    )
+    columns: Callable[[Scan, Sequence[str]], pa.Table | None] = lambda scan, names: None
 
 
 @dataclass
@@ -70,9 +86,11 @@ class Reduction:
     _asked: dict[object, list[tuple[pa.ChunkedArray, pa.Table]]] = field(default_factory=dict)
     _left: dict[str, Scan] = field(default_factory=dict)
     """Scans of large tables whose rows are not at hand yet, by the id that stands for each."""
+    _later: set[str] = field(default_factory=set)
+    """Those of them of which all rows may be had, but that are better selected."""
     _columns: dict[str, frozenset[str]] = field(default_factory=dict)
     """What `tables.comparable` says of a scan, by its id: it is asked of the log."""
-    _refused: set[_Narrowing] = field(default_factory=set)
+    _refused: set[_Narrowing | ChangeComparison] = field(default_factory=set)
     _seen: dict[_Narrowing, tuple[int, ...] | None] = field(default_factory=dict)
     _values: dict[_Narrowing, tuple[tuple[int, ...], pa.ChunkedArray | None]] = field(
         default_factory=dict
@@ -82,25 +100,36 @@ class Reduction:
 
     def __call__(self, rel: Rel) -> Rel:
         """The same rows from fewer; `is_nothing` tells where none is left."""
-        rel = self._marked(rel)
-        narrowings = _narrowings(rel)
+        scans = [c.scan for c in find_comparisons(rel)] + [f.scan for f in find_first_rows(rel)]
+        rel = self._marked(rel, set(map(id, scans)))
+        narrowings, compared = _narrowings(rel), find_comparisons(rel)
+        for first in find_first_rows(rel):
+            self._take_first(first)
         conditions = [(n.input, c) for n in walk(rel) if isinstance(n, Filter) for c in n.on]
         while True:
             conditions = [(r, c) for r, c in conditions if not self._sieve(r, c)]
+            for comparison in compared:
+                self._compare(comparison)
             self._settle(narrowings)
-            if not self._select_one(narrowings):
+            if not (
+                self._select_one(narrowings) or self._select_between(compared) or self._fetch_one()
+            ):
                 break
         left = self._without_empty(rel)
         return self._restored(left if left is not None else Filter(rel, _NOTHING))
 
     # -- every scan by itself -------------------------------------------------------------------
 
-    def _marked(self, rel: Rel) -> Rel:
-        """Each scan under an id of its own: two of a table may keep different rows."""
+    def _marked(self, rel: Rel, ordered: set[int]) -> Rel:
+        """Each scan under an id of its own: two of a table may keep different rows. Those by whose
+        `ordered` ids few rows may be selected wait for that."""
         if not isinstance(rel, Scan):
-            return rel.with_inputs(tuple(map(self._marked, rel.inputs)))
-        rows = self.tables.rows(rel)
+            return rel.with_inputs(tuple(self._marked(i, ordered) for i in rel.inputs))
         mark = f"found_{next(self._numbers)}"
+        later = id(rel) in ordered and rel.end is not End.DELTA and self.tables.many(rel)
+        rows = None if later else self.tables.rows(rel)
+        if later:
+            self._later.add(mark)
         if rows is None:
             self._left[mark] = rel
         else:
@@ -253,6 +282,78 @@ class Reduction:
         if rows is not None:
             known.append((values, rows))
         return rows
+
+    def _fetch_one(self) -> bool:
+        """All rows of a scan that nothing has selected come to hand, where that is possible;
+        whether some did."""
+        while self._later:
+            mark = self._later.pop()
+            scan = self._left.get(mark)
+            rows = self.tables.rows(scan) if scan is not None else None
+            if scan is not None and rows is not None:
+                self.found[mark] = self._left.pop(mark), rows
+                return True
+        return False
+
+    # -- what order says ------------------------------------------------------------------------
+
+    def _take_first(self, first: FirstRows) -> None:
+        """Rows after the last one that a LIMIT takes are left out."""
+        mark = first.scan.source
+        scan, rows = self.found.get(mark, (self._left.get(mark), None))
+        if scan is None or not set(first.reads) <= self._comparable(mark, scan):
+            return
+        known = rows if rows is not None else self.tables.columns(scan, first.reads)
+        interval = first.interval(known) if known is not None else None
+        if interval is not None:
+            self._bound(mark, first.name, interval)
+
+    def _compare(self, comparison: ChangeComparison) -> None:
+        """Rows at hand that compare alike with all of a change are left out."""
+        mark = comparison.scan.source
+        interval = self._interval(comparison) if mark in self.found else None
+        if interval is not None:
+            self._bound(mark, comparison.name, interval)
+
+    def _select_between(self, compared: Sequence[ChangeComparison]) -> bool:
+        """The rows that do not compare alike with all of a change come to hand; whether there are
+        any such."""
+        for comparison in compared:
+            mark = comparison.scan.source
+            interval = self._interval(comparison) if mark in self._left else None
+            if interval is None or not interval.is_bounded or comparison in self._refused:
+                continue
+            if self._bound(mark, comparison.name, interval):
+                return True
+            self._refused.add(comparison)
+        return False
+
+    def _interval(self, comparison: ChangeComparison) -> ValueInterval | None:
+        """The values of the rows that matter; None where all may."""
+        by, mark = comparison.by.source, comparison.scan.source
+        if by not in self.found:
+            return None
+        was, change = self.found[by]
+        scan = self.found[mark][0] if mark in self.found else self._left[mark]
+        known = comparison.value in self._comparable(by, was)
+        if not known or comparison.name not in self._comparable(mark, scan):
+            return None
+        return comparison.interval(change)
+
+    def _bound(self, mark: str, name: str, interval: ValueInterval) -> bool:
+        """Whether a scan has only rows with values of the interval now, at hand."""
+        ends = [end for end in (interval.least, interval.most) if end is not None]
+        if mark in self.found:
+            scan, rows = self.found[mark]
+            if not all(are_alike(rows[name].type, end.type) for end in ends):
+                return False
+            self.found[mark] = scan, rows.filter(interval.holds(rows[name]))
+            return True
+        selected = self.tables.between(self._left[mark], name, interval)
+        if selected is None:
+            return False
+        self.found[mark] = self._left.pop(mark), selected
+        return True
 
     # -- nothing --------------------------------------------------------------------------------
 

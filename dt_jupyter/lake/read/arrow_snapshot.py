@@ -22,7 +22,7 @@ from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
 from dt_jupyter.lake.read.table_files import VersionFiles
-from dt_jupyter.lake.read.wanted_rows import WantedRows
+from dt_jupyter.lake.read.wanted_rows import RowsBetween, ValueInterval, WantedRows
 from dt_jupyter.lake.types import arrow_schema, fields_named, plain_type, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
@@ -151,6 +151,52 @@ class SmallTables:
             return self._selected(snapshot, metadata, schema, key, wanted, nulls, near)
         except (LakeError, NotSupported, DeltaError, pa.ArrowException, OSError):
             return None
+
+    def select_between(
+        self,
+        log: TableLog,
+        version: int,
+        columns: Sequence[str],
+        key: str,
+        interval: ValueInterval,
+    ) -> pa.Table | None:
+        """The rows of a snapshot, whatever its size, whose column `key` is in an interval of values
+        that are compared with its own. None where there are too many, or the columns are more than
+        what is kept."""
+        import pyarrow as pa
+
+        try:
+            files = self._kept_files(log, version, columns)
+            if files is None:
+                return None
+            wanted = RowsBetween(key, interval).within(log.metadata(version))
+            return self.bases.select(files, columns, wanted, self.selected)
+        except (LakeError, NotSupported, pa.ArrowException, OSError):
+            return None
+
+    def columns_of(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
+        """A few columns of a snapshot, whatever its size; None where they are more than what is
+        kept."""
+        import pyarrow as pa
+
+        try:
+            files = self._kept_files(log, version, columns)
+            return None if files is None else self.columns.rows(files, columns)
+        except (LakeError, NotSupported, pa.ArrowException, OSError):
+            return None
+
+    def _kept_files(
+        self, log: TableLog, version: int, columns: Sequence[str]
+    ) -> VersionFiles | None:
+        """The files of a snapshot of which these columns may be kept. Raises as
+        `KeptColumns.rows` does."""
+        metadata = log.metadata(version)
+        if not metadata.is_plain:
+            return None
+        schema = arrow_schema(fields_named(metadata, columns))
+        files = self.columns.files(log, version)
+        kept = not files.has_other_times(columns) and self.columns.can_keep(schema, files)
+        return files if kept else None
 
     def _selected(
         self,

@@ -18,9 +18,8 @@ from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import LakeError, NotSupported
 from dt_jupyter.lake.read.column_memory import put
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.table_files import VersionFiles
-from dt_jupyter.lake.read.wanted_rows import WantedRows, are_among
+from dt_jupyter.lake.read.wanted_rows import RowSelection, are_among
 from dt_jupyter.model.hidden import WEIGHT
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class BaseVersions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def select(
-        self, files: VersionFiles, columns: Sequence[str], wanted: WantedRows, most_rows: int
+        self, files: VersionFiles, columns: Sequence[str], wanted: RowSelection, most_rows: int
     ) -> pa.Table | None:
         """The rows of a version that are wanted; None where they are more than `most_rows`. Raises
         as `KeptColumns.select` does."""
@@ -184,7 +183,7 @@ class BaseVersions:
         base: _Base,
         changes: pa.Table,
         columns: Sequence[str],
-        wanted: WantedRows,
+        wanted: RowSelection,
         most_rows: int,
     ) -> pa.Table | None:
         """None where there are too many. LakeError where the base does not have a row that went
@@ -192,10 +191,8 @@ class BaseVersions:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        known = are_among(changes[wanted.column], wanted.values, nulls=wanted.nulls)
-        moved = paired_off(changes.filter(known))
-        of_key = ranges_of(base.metadata, pa.table({wanted.column: wanted.values}))
-        here = replace(wanted, ranges=[replace(r, nulls=wanted.nulls) for r in of_key])
+        moved = paired_off(changes.filter(wanted.are_in(changes[wanted.column])))
+        here = wanted.within(base.metadata)
         rows = self.columns.select(base.files, columns, here, most_rows + moved.num_rows)
         if rows is None or not moved.num_rows:
             return rows

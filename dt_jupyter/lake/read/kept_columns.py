@@ -24,7 +24,14 @@ from dt_jupyter.lake.read.table_files import (
     VersionFile,
     VersionFiles,
 )
-from dt_jupyter.lake.read.wanted_rows import FoundRows, WantedRows, look_up, search
+from dt_jupyter.lake.read.wanted_rows import (
+    FoundRows,
+    RowsBetween,
+    RowSelection,
+    WantedRows,
+    look_up,
+    search,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +126,7 @@ class KeptColumns:
         self,
         files: VersionFiles,
         columns: Sequence[str],
-        wanted: WantedRows,
+        wanted: RowSelection,
         most_rows: int,
     ) -> pa.Table | None:
         """The rows that are wanted; None where they are more than `most_rows`."""
@@ -135,7 +142,7 @@ class KeptColumns:
         return pa.concat_tables(parts)
 
     def find(
-        self, files: VersionFiles, columns: Sequence[str], wanted: WantedRows
+        self, files: VersionFiles, columns: Sequence[str], wanted: RowSelection
     ) -> Iterator[FoundRows]:
         """Rows of a version, where they are; some of each row group that has any. Raises as
         `rows` does."""
@@ -147,8 +154,11 @@ class KeptColumns:
             constants = asked.constants(file.action["partitionValues"], file.footer.schema)
             for group, start in self._groups(file, asked, wanted.ranges):
                 (keys,) = self._read(file, group, asked, constants, [wanted.column])
-                of = (file.footer.key, group, asked.stored[wanted.column])
-                places = self._places(of, keys, wanted)
+                if isinstance(wanted, RowsBetween):
+                    places = wanted.find(keys, asked.schema.field(wanted.column).type)
+                else:
+                    of = (file.footer.key, group, asked.stored[wanted.column])
+                    places = self._places(of, keys, wanted)
                 living = file.living_of(start, len(keys))
                 if living is not None:
                     places = places.filter(living.take(places))

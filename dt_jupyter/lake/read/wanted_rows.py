@@ -1,4 +1,4 @@
-"""Rows that are wanted by the values of a column, and where they are."""
+"""Rows that are wanted by the values of a column, or between two of them, and where they are."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
-from dt_jupyter.lake.read.column_memory import SHORT
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.read.column_memory import SHORT, unpack
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers
+from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.table_files import VersionFile
 
 if TYPE_CHECKING:
@@ -29,6 +31,17 @@ class WantedRows:
     values: pa.Array
     nulls: bool
     ranges: Sequence[KeyRange] = ()
+
+    def within(self, metadata: Metadata) -> WantedRows:
+        """The same rows, by the ranges of a table's files that may have some."""
+        import pyarrow as pa
+
+        ranges = ranges_of(metadata, pa.table({self.column: self.values}))
+        return replace(self, ranges=[replace(r, nulls=self.nulls) for r in ranges])
+
+    def are_in(self, values: pa.Array | pa.ChunkedArray) -> pa.BooleanArray | pa.ChunkedArray:
+        """Which values of the column are wanted."""
+        return are_among(values, self.values, nulls=self.nulls)
 
     @cached_property
     def in_order(self) -> np.typing.NDArray[np.integer]:
@@ -63,6 +76,64 @@ class WantedRows:
         for buffer in values.buffers():
             found.update(buffer or b"-")
         return found.digest()
+
+
+@dataclass(frozen=True)
+class ValueInterval:
+    """Values of a comparable type from `least` to `most`, both among them; None: there is no such
+    end. With `nulls` NULL is one of them."""
+
+    least: pa.Scalar | None
+    most: pa.Scalar | None
+    nulls: bool = False
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.least is not None and self.most is not None
+
+    def holds(self, values: pa.Array | pa.ChunkedArray) -> pa.BooleanArray | pa.ChunkedArray:
+        """Which values are in it."""
+        import pyarrow.compute as pc
+
+        found = pc.is_valid(values)
+        if self.least is not None:
+            found = pc.and_(found, pc.fill_null(pc.greater_equal(values, self.least), False))
+        if self.most is not None:
+            found = pc.and_(found, pc.fill_null(pc.less_equal(values, self.most), False))
+        return pc.or_(found, pc.is_null(values)) if self.nulls else found
+
+
+@dataclass(frozen=True)
+class RowsBetween:
+    """Those whose `column` is in the interval; of those outside of a range some may be left out."""
+
+    column: str
+    interval: ValueInterval
+    ranges: Sequence[KeyRange] = ()
+
+    def within(self, metadata: Metadata) -> RowsBetween:
+        """The same rows, by the ranges of a table's files that may have some."""
+        import pyarrow as pa
+
+        least, most = self.interval.least, self.interval.most
+        if least is None or most is None:
+            return self
+        ends = pa.array([least.as_py(), most.as_py()], least.type)
+        ranges = ranges_of(metadata, pa.table({self.column: ends}))
+        return replace(self, ranges=[replace(r, nulls=self.interval.nulls) for r in ranges])
+
+    def are_in(self, values: pa.Array | pa.ChunkedArray) -> pa.BooleanArray | pa.ChunkedArray:
+        """Which values of the column are wanted."""
+        return self.interval.holds(values)
+
+    def find(self, keys: pa.Array, type_: pa.DataType) -> pa.Array:
+        """Where they are in a column of the type, whose values are packed."""
+        import pyarrow.compute as pc
+
+        return pc.indices_nonzero(self.are_in(unpack(keys, type_)))
+
+
+RowSelection = WantedRows | RowsBetween
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,18 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import TableLog, ValueInterval
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import base_versions, kept_columns
+from dt_jupyter.lake.read import base_versions, kept_columns, wanted_rows
 from dt_jupyter.lake.read.base_versions import BaseVersions
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.wanted_rows import WantedRows
+from dt_jupyter.lake.read.wanted_rows import RowsBetween, WantedRows
 from tests.cases import some
 from tests.spark.lake.test_kept_columns import bag
 from tests.spark.lake_tables import make
@@ -33,6 +33,7 @@ ROWS = (
     "WHEN 3 THEN NULL ELSE id / 3 END, NULL FROM range({}, {})"
 )
 SCALARS = ["id", "s", "d", "n", "f"]
+ORDERED = ("id", "s", "d", "n")
 FIRST = 1
 """The version of the first rows."""
 
@@ -65,7 +66,8 @@ def statement(rng: random.Random) -> str:
 def differences(
     spark: SparkSession, log: TableLog, bases: BaseVersions, version: int, columns: list[str]
 ) -> list[str]:
-    """What is told otherwise of some ids at a version than Spark has it."""
+    """What is told otherwise of some ids, and of rows between two values, at a version than Spark
+    has it."""
     text = f"SELECT * FROM {sql_table(log.path)} VERSION AS OF {version}"
     whole, rng, wrong = spark.sql(text).toArrow(), random.Random(version), []
     for nulls in (False, True):
@@ -77,7 +79,29 @@ def differences(
         meant = pc.or_(meant, pc.is_null(whole["id"])) if nulls else meant
         if bag(found) != bag(whole.filter(meant).select(columns)):
             wrong.append(f"version {version}, nulls {nulls}")
+    for key in (c for c in columns if c in ORDERED):
+        interval = some_interval(rng, whole[key])
+        found = bases.select(files, columns, RowsBetween(key, interval), 100_000)
+        meant = pa.array([is_in(v, interval) for v in whole[key].to_pylist()], pa.bool_())
+        if found is None or bag(found) != bag(whole.filter(meant).select(columns)):
+            wrong.append(f"version {version}, {key} in {interval}")
     return wrong
+
+
+def some_interval(rng: random.Random, values: pa.ChunkedArray) -> ValueInterval:
+    """Between two values that a column has, or from or to one of them."""
+    known = sorted(values.drop_null().unique().to_pylist()) or [0]
+    low, high = sorted(rng.choices(known, k=2))
+    ends = (None if rng.random() < 0.2 else pa.scalar(end, values.type) for end in (low, high))
+    return ValueInterval(*ends, nulls=rng.random() < 0.5)
+
+
+def is_in(value: Any, interval: ValueInterval) -> bool:
+    """By Python's own comparisons, which order these types as Spark does."""
+    if value is None:
+        return interval.nulls
+    least, most = (end and end.as_py() for end in (interval.least, interval.most))
+    return (least is None or value >= least) and (most is None or value <= most)
 
 
 def base_of(bases: BaseVersions, log: TableLog) -> int:
@@ -132,11 +156,11 @@ def test_an_older_version_is_found_by_a_newer_one(spark: SparkSession, log: Tabl
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("broken", ["weights", "nulls", "all stay"])
+@pytest.mark.parametrize("broken", ["weights", "nulls", "ends", "all stay"])
 def test_changes_that_are_taken_wrongly_are_caught(
     spark: SparkSession, log: TableLog, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    among, stored = base_versions.are_among, base_versions._stored
+    among, stored = wanted_rows.are_among, base_versions._stored
     if broken == "weights":
 
         def turned(*args: object) -> pa.Table:
@@ -144,10 +168,14 @@ def test_changes_that_are_taken_wrongly_are_caught(
             return rows.set_column(rows.num_columns - 1, "__dt_w", pc.abs(rows["__dt_w"]))
 
         monkeypatch.setattr(base_versions, "_stored", turned)
-    elif broken == "nulls":
+    elif broken == "ends":
         monkeypatch.setattr(
-            base_versions, "are_among", lambda v, w, nulls: among(v, w, nulls=False)
+            ValueInterval,
+            "holds",
+            lambda self, v: pc.fill_null(pc.greater(v, self.least or v), True),
         )
+    elif broken == "nulls":
+        monkeypatch.setattr(wanted_rows, "are_among", lambda v, w, nulls: among(v, w, nulls=False))
     else:
         monkeypatch.setattr(
             base_versions, "paired_off", lambda rows: rows.filter(pc.greater(rows["__dt_w"], 0))

@@ -8,6 +8,7 @@ import pytest
 
 from dt_jupyter.lake import SmallTables
 from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.refresh import inputs
 from tests.spark.engine_lab import Lab
 from tests.unit.refresh.test_reduction import CONDITIONS, VALUES
 
@@ -107,3 +108,56 @@ def test_conditions_mean_here_what_they_mean_to_spark(quick_lab: Lab) -> None:
         where = text.format(**{n: f"`{n}`" for n in VALUES.column_names})
         rows = spark.sql(f"SELECT * FROM v WHERE {where}").toArrow()
         assert rows.to_pylist() == VALUES.take(kept).to_pylist(), text
+
+
+DEARER = "price > (SELECT avg(price) FROM line)"
+ORDERED = {
+    "dearer": f"SELECT sale, item, price FROM line WHERE {DEARER}",
+    "at_most": "SELECT sale FROM line WHERE price <= (SELECT avg(price) + 0 AS a FROM line)",
+    "bought_dear": f"SELECT item, count(*) AS n, sum(price) AS total FROM line l WHERE {DEARER} "
+    "AND NOT EXISTS (SELECT 1 FROM sale s WHERE s.id = l.sale AND s.day IS NULL) GROUP BY item",
+    "totals": "SELECT sale, sum(price) AS t FROM line GROUP BY sale ORDER BY t DESC LIMIT 5",
+    "some_totals": "SELECT sale, sum(price) AS t, count(*) AS n FROM line GROUP BY sale "
+    "HAVING count(*) > 1 ORDER BY t NULLS LAST, sale LIMIT 3 OFFSET 2",
+    "days": "SELECT buyer, max(day) AS d FROM sale GROUP BY buyer ORDER BY d DESC, buyer LIMIT 4",
+    "names": "SELECT id, name FROM buyer ORDER BY name LIMIT 4",
+}
+"""Of all rows few are above one average and not above the next, or among the first."""
+LATER = (
+    "INSERT INTO line VALUES (7, 'new', 5.00), (NULL, NULL, NULL)",
+    "UPDATE line SET price = 99.99 WHERE sale < 40",
+    "INSERT INTO sale VALUES (7, 8, NULL), (9999, 3, DATE'2030-01-01'); "
+    "UPDATE sale SET day = NULL WHERE buyer = 3",
+    "DELETE FROM line WHERE sale = 1999 OR price > 99; UPDATE buyer SET name = NULL WHERE id = 11",
+)
+
+
+def test_a_change_reads_the_rows_that_compare_otherwise(
+    large: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "_SELECTED_FROM", 100)
+    large.context.refresher.small.table_bytes = 1_000
+    for name, query in ORDERED.items():
+        large.dynamic_table(name, query)
+    for change in LATER:
+        large.sql(change)
+        for name in ORDERED:
+            record = large.record(name)
+            assert record.action in ("INCREMENTAL", "NO_DATA"), f"{change}: {record}"
+            assert record.statistics.spark_jobs == 0, f"{change}: {name}: {record}"
+    large.verified(*ORDERED)
+
+
+def test_a_value_of_no_rows_is_compared_with(large: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The average is NULL, and nothing is above it: before the first row and after the last."""
+    monkeypatch.setattr(inputs, "_SELECTED_FROM", 100)
+    large.table("mark", "v DECIMAL(9, 2)")
+    query = "SELECT sale, price FROM line WHERE price > (SELECT avg(v) FROM mark)"
+    large.dynamic_table("d", query)
+    large.dynamic_table("shown", "SELECT l.sale, a FROM line l, (SELECT avg(v) AS a FROM mark) m "
+                        "WHERE l.price > m.a")  # fmt: skip
+    for change in ("INSERT INTO mark VALUES (97), (NULL)", "DELETE FROM mark"):
+        large.sql(change)
+        for name in ("d", "shown"):
+            assert large.record(name).action == "INCREMENTAL", change
+        large.verified("d", "shown")

@@ -173,6 +173,7 @@ TELLING = {
     "_is_stage": "no for others, which are then put into a stage",
     "bounded": "others are not bounded",
     "_each_narrowing": "of others nothing is narrowed",
+    "_first_rows": "ends at others, below which all rows count",
     "explosive": "how many rows the check at creation tries first",
     "_untracked": "an error for others",
     "_few": "no for others",

@@ -137,12 +137,18 @@ LIKE_A_FILTER = (
 """What a sample does as a filter does it: it leaves rows out, each by itself."""
 
 
+def _cancels(rel: Rel, read: frozenset[str]) -> list[tuple[Rel, frozenset[str], bool]]:
+    assert isinstance(rel, Sample)
+    return [(rel.input, read | {rel.by}, True)]
+
+
 def entries() -> dict[str, object]:
     """By the table, but for the derivative and its law."""
     same = {name: TABLES[name][Filter] for name in LIKE_A_FILTER}
     return same | {
         "render": _rendered,
         "prune": _pruned,
+        "what cancels": _cancels,
         "estimated": _share,
         "restrict": _pushed,
         "unstable": _decided,
