@@ -39,13 +39,17 @@ if TYPE_CHECKING:
 _FILES_PER_BYTE = 4
 """So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
 many in memory are expected for one in files."""
-_LOOKED_UP = 200
+_LOOKED_UP_BYTES = 64 << 20
+_ENTRY_BYTES = 256
 _LOOKED_UP_ROWS = 20_000
 _PRESSURE_SECONDS = 1.0
 _PARALLEL_ROWS = 200_000
 _INDEXED_ROWS = 20_000
 _INDEXED_AFTER = 2
 """A column is sorted when it has been looked through so many times for keys."""
+_SORTING_COST = 8
+"""To sort a column takes as long as to look through so many of its length: no more is spent on
+sorting than on looking, so that no refresh waits for all columns of a large table."""
 _FEW_KEYS = 8
 """So many times as many values are looked through faster by their order."""
 
@@ -69,8 +73,11 @@ class KeptColumns:
     bytes: int = 0
     _values: OrderedDict[_ColumnKey, pa.Array | KeyIndex] = field(default_factory=OrderedDict)
     _looked_up: OrderedDict[_LookUp, pa.Array] = field(default_factory=OrderedDict)
+    _looked_up_bytes: int = 0
     _searches: OrderedDict[_StoredIn, int] = field(default_factory=OrderedDict)
     """How often a column was looked through."""
+    _looked_through: int = 0
+    """The values of all looks, less what was spent of them on sorting."""
     _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _looked: float = float("-inf")
@@ -183,22 +190,38 @@ class KeptColumns:
             index = self._index(of, keys, len(wanted.values))
             known = search(keys, wanted) if index is None else look_up(index, keys, wanted)
         if len(known) <= _LOOKED_UP_ROWS:
-            with self._lock:
-                put(self._looked_up, key, known, _LOOKED_UP)
+            self._remember(key, known)
         return known
+
+    def _remember(self, key: _LookUp, places: pa.Array) -> None:
+        """A table of many row groups is looked through in each of them before the first again."""
+        with self._lock:
+            if (before := self._looked_up.pop(key, None)) is not None:
+                self._looked_up_bytes -= before.nbytes + _ENTRY_BYTES
+            self._looked_up[key] = places
+            self._looked_up_bytes += places.nbytes + _ENTRY_BYTES
+            while self._looked_up_bytes > _LOOKED_UP_BYTES:
+                _, oldest = self._looked_up.popitem(last=False)
+                self._looked_up_bytes -= oldest.nbytes + _ENTRY_BYTES
 
     def _index(self, of: _StoredIn, keys: pa.Array, wanted: int) -> KeyIndex | None:
         """The order of a column that is looked through again and again."""
         if len(keys) < max(_INDEXED_ROWS, _FEW_KEYS * wanted):
             return None
         key = (*of, _INDEX)
+        cost = _SORTING_COST * len(keys)
         with self._lock:
             known = self._values.get(key)
             searches = self._searches.get(of, 0) + 1
             put(self._searches, of, searches, FOOTERS)
             if known is not None:
                 self._values.move_to_end(key)
-        if known is None and searches > _INDEXED_AFTER:
+            else:
+                self._looked_through += len(keys)
+            due = known is None and searches > _INDEXED_AFTER and cost <= self._looked_through
+            if due:
+                self._looked_through -= cost
+        if due:
             known = index_keys(keys)
             if known is not None:
                 self._keep({key: known})
@@ -210,6 +233,7 @@ class KeptColumns:
             self._values.clear()
             self._of_file.clear()
             self._looked_up.clear()
+            self._looked_up_bytes = 0
             self._searches.clear()
             self.bytes = 0
         self.give_back()

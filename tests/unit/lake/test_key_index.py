@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import random
 from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from deltalake import write_deltalake
 
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers, index_keys
 from dt_jupyter.lake.read.wanted_rows import WantedRows, look_up, search
 
@@ -79,3 +84,73 @@ def test_what_has_no_order_is_looked_through() -> None:
     assert nothing is not None
     assert nothing.find(np.array([0, 1])).tolist() == []
     assert as_numbers(pa.array([date(1970, 1, 3)])).tolist() == [2]
+
+
+FILES, ROWS = 4, 30_000
+
+
+@pytest.fixture
+def numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableLog:
+    """A table of several files, in each of which every value may be."""
+    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    rng = np.random.default_rng(1)
+    for _ in range(FILES):
+        rows = pa.table({"k": rng.integers(0, 10_000, ROWS), "v": np.arange(ROWS)})
+        write_deltalake(tmp_path / "t", rows, mode="append")
+    return TableLog(tmp_path / "t")
+
+
+def found(kept: KeptColumns, log: TableLog, *values: int) -> pa.Table:
+    wanted = WantedRows("k", pa.array(values, pa.int64()), nulls=False)
+    rows = kept.select(kept.files(log, log.version()), ("k", "v"), wanted, 10**6)
+    assert rows is not None
+    return rows
+
+
+def test_no_more_is_spent_on_sorting_than_on_looking(
+    numbers: TableLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of many files is not sorted all at once, and is in the end."""
+    kept, sorted_rows, looked_through = KeptColumns(), [0], 0
+    whole = kept.rows(kept.files(numbers, numbers.version()), ("k", "v"))
+
+    def spied(keys: pa.Array) -> KeyIndex | None:
+        sorted_rows.append(sorted_rows[-1] + len(keys))
+        return index_keys(keys)
+
+    monkeypatch.setattr(kept_columns, "index_keys", spied)
+    for turn in range(30):
+        before = sorted_rows[-1]
+        rows = found(kept, numbers, turn, turn + 5_000)
+        assert rows.num_rows == len(
+            whole.filter(pc.is_in(whole["k"], pa.array([turn, turn + 5_000])))
+        )
+        looked_through += FILES * ROWS - before
+        assert kept_columns._SORTING_COST * sorted_rows[-1] <= looked_through
+        assert sorted_rows[-1] - before <= ROWS
+    assert sorted_rows[-1] == FILES * ROWS
+
+
+def test_what_is_looked_for_again_is_known_in_all_files(
+    numbers: TableLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, asked = KeptColumns(), []
+
+    def spied(keys: pa.Array, wanted: WantedRows) -> pa.Array:
+        asked.append(len(keys))
+        return search(keys, wanted)
+
+    monkeypatch.setattr(kept_columns, "search", spied)
+    rows = found(kept, numbers, 7, 8)
+    assert len(asked) == FILES
+    assert found(kept, numbers, 8, 7) == rows
+    assert len(asked) == FILES
+    one = kept._looked_up_bytes // FILES
+    monkeypatch.setattr(kept_columns, "_LOOKED_UP_BYTES", FILES * one)
+    for turn in range(9):
+        found(kept, numbers, turn + 100)
+        assert kept._looked_up_bytes <= FILES * one
+    known = sum(p.nbytes + kept_columns._ENTRY_BYTES for p in kept._looked_up.values())
+    assert known == kept._looked_up_bytes
+    kept.clear()
+    assert kept._looked_up_bytes == 0
