@@ -58,10 +58,11 @@ def _sql(script: str) -> Callable[[Engine], object]:
 
 
 def _tick(engine: Engine) -> None:
-    """As the scheduler does at a tick; here the next one comes with the next millisecond."""
+    """As the scheduler does at a tick; here the next one comes with the next millisecond, and a
+    tick is one moment, however long its runs take: each second one is due."""
     workers = engine.context.scheduling.tasks
-    ahead = (time.time() - _LONG_AGO) * 10_000
-    workers.now = lambda: engine.context.clock.now().plus(ahead)
+    moment = engine.context.clock.now().plus((time.time() - _LONG_AGO) * 10_000)
+    workers.now = lambda: moment
     while True:
         workers.look()
         going = list(workers._workers.values())

@@ -27,7 +27,7 @@ from tests.spark.engine_lab import Lab
 pytestmark = pytest.mark.slow
 ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "0"))
 SEED = int(os.environ.get("DT_JUPYTER_SEED", "0"))
-LIMIT = 900 + 400 * ROUNDS
+LIMIT = 600 + 400 * ROUNDS
 BETWEEN = "between"
 """A random moment."""
 ONCE = {
