@@ -41,7 +41,7 @@ from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.local_views import LocalViews
-from dt_jupyter.refresh.order_bounds import are_alike
+from dt_jupyter.refresh.order_bounds import is_of_kind
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
@@ -265,8 +265,7 @@ class Reading:
         assert self.tables is not None
         log, version = self.logs[scan.source], self._version_of(scan)
         (type_,) = arrow_schema(fields_named(log.metadata(version), [column])).types
-        ends = [end for end in (interval.least, interval.most) if end is not None]
-        if not all(are_alike(type_, end.type) for end in ends):
+        if not is_of_kind(interval, type_):
             return None
         names = tuple(dict.fromkeys(n for _, n in scan.reads))
         found = self.tables.select_between(log, version, names, column, interval)

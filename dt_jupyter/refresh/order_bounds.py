@@ -80,6 +80,12 @@ def find_comparisons(rel: Rel) -> list[ChangeComparison]:
     return list(_comparisons(rel, frozenset(rel.columns), linear=True))
 
 
+def is_of_kind(interval: ValueInterval, type_: pa.DataType) -> bool:
+    """Whether the ends are compared with a column of the type by what its values are."""
+    ends = [end for end in (interval.least, interval.most) if end is not None]
+    return all(are_alike(type_, end.type) for end in ends)
+
+
 def are_alike(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether Spark compares values of the types by what they are, as Arrow does."""
     from pyarrow import types as t

@@ -38,6 +38,7 @@ from dt_jupyter.ivm import (
     equated,
     origins,
     places,
+    scans,
     walk,
 )
 from dt_jupyter.lake import ValueInterval
@@ -45,9 +46,9 @@ from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.order_bounds import (
     ChangeComparison,
     FirstRows,
-    are_alike,
     find_comparisons,
     find_first_rows,
+    is_of_kind,
 )
 
 if TYPE_CHECKING:
@@ -100,10 +101,12 @@ class Reduction:
 
     def __call__(self, rel: Rel) -> Rel:
         """The same rows from fewer; `is_nothing` tells where none is left."""
-        scans = [c.scan for c in find_comparisons(rel)] + [f.scan for f in find_first_rows(rel)]
-        rel = self._marked(rel, set(map(id, scans)))
-        narrowings, compared = _narrowings(rel), find_comparisons(rel)
-        for first in find_first_rows(rel):
+        rel = self._marked(rel)
+        narrowings, compared, firsts = _narrowings(rel), find_comparisons(rel), find_first_rows(rel)
+        ordered = {c.scan.source for c in compared} | {f.scan.source for f in firsts}
+        for scan in scans(rel):
+            self._fetch(scan.source, later=scan.source in ordered)
+        for first in firsts:
             self._take_first(first)
         conditions = [(n.input, c) for n in walk(rel) if isinstance(n, Filter) for c in n.on]
         while True:
@@ -120,21 +123,25 @@ class Reduction:
 
     # -- every scan by itself -------------------------------------------------------------------
 
-    def _marked(self, rel: Rel, ordered: set[int]) -> Rel:
-        """Each scan under an id of its own: two of a table may keep different rows. Those by whose
-        `ordered` ids few rows may be selected wait for that."""
+    def _marked(self, rel: Rel) -> Rel:
+        """Each scan under an id of its own: two of a table may keep different rows."""
         if not isinstance(rel, Scan):
-            return rel.with_inputs(tuple(self._marked(i, ordered) for i in rel.inputs))
+            return rel.with_inputs(tuple(map(self._marked, rel.inputs)))
         mark = f"found_{next(self._numbers)}"
-        later = id(rel) in ordered and rel.end is not End.DELTA and self.tables.many(rel)
-        rows = None if later else self.tables.rows(rel)
-        if later:
-            self._later.add(mark)
-        if rows is None:
-            self._left[mark] = rel
-        else:
-            self.found[mark] = rel, rows
+        self._left[mark] = rel
         return replace(rel, source=mark)
+
+    def _fetch(self, mark: str, *, later: bool = False) -> bool:
+        """Whether all rows of a scan came to hand; `later`: of many few are selected, if that is
+        possible."""
+        scan = self._left[mark]
+        if later and scan.end is not End.DELTA and self.tables.many(scan):
+            self._later.add(mark)
+            return False
+        rows = self.tables.rows(scan)
+        if rows is not None:
+            self.found[mark] = self._left.pop(mark), rows
+        return rows is not None
 
     def _restored(self, rel: Rel) -> Rel:
         if isinstance(rel, Scan):
@@ -288,10 +295,7 @@ class Reduction:
         whether some did."""
         while self._later:
             mark = self._later.pop()
-            scan = self._left.get(mark)
-            rows = self.tables.rows(scan) if scan is not None else None
-            if scan is not None and rows is not None:
-                self.found[mark] = self._left.pop(mark), rows
+            if mark in self._left and self._fetch(mark):
                 return True
         return False
 
@@ -342,10 +346,9 @@ class Reduction:
 
     def _bound(self, mark: str, name: str, interval: ValueInterval) -> bool:
         """Whether a scan has only rows with values of the interval now, at hand."""
-        ends = [end for end in (interval.least, interval.most) if end is not None]
         if mark in self.found:
             scan, rows = self.found[mark]
-            if not all(are_alike(rows[name].type, end.type) for end in ends):
+            if not is_of_kind(interval, rows[name].type):
                 return False
             self.found[mark] = scan, rows.filter(interval.holds(rows[name]))
             return True
