@@ -28,6 +28,7 @@ from .delta_log.actions import (
 from .delta_log.active_files import LiveFiles as LiveFiles, file_at as file_at, paths_of as paths_of
 from .delta_log.commit_tags import mark_of as mark_of, marked as marked
 from .delta_log.metadata import (
+    PLAIN_FEATURES as PLAIN_FEATURES,
     DeltaType as DeltaType,
     Metadata as Metadata,
     Protocol as Protocol,
@@ -183,6 +184,7 @@ from .write.backing_table import (
     enable_feed as enable_feed,
     put_aside as put_aside,
     register as register,
+    register_alike as register_alike,
     restore_folder as restore_folder,
     retain as retain,
 )

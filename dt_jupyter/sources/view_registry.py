@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,13 @@ from pyspark.errors import PySparkException
 from dt_jupyter.catalog import Quarantine
 from dt_jupyter.failures import first_line
 from dt_jupyter.lake import (
+    PLAIN_FEATURES,
     LakeError,
     NameTaken,
     is_delta,
     list_folders,
     register,
+    register_alike,
     require_whole,
     sql_path,
     sql_string,
@@ -41,7 +43,14 @@ from dt_jupyter.sources.follow_files import FileSource
 from dt_jupyter.sources.lakes_of_session import LakeNames
 from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
-from dt_jupyter.spark import FILE_FORMATS, lookup, path_of_text
+from dt_jupyter.spark import (
+    FILE_FORMATS,
+    ViewEntry,
+    add_entries,
+    keeps_own_names,
+    lookup,
+    path_of_text,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +81,7 @@ class Publisher:
             self.quarantine.put(_DT, table.name, "Spark does not allow a view of that name", hint)
             return
         self.quarantine.lift(_DT, table.name)
-        self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(table.name.schema)}")
+        self._create_schema(table.name.schema)
         columns = ", ".join(
             quote(n) + (f" COMMENT {sql_string(c)}" if c else "")
             for n, _, c in table.definition.columns
@@ -80,6 +89,38 @@ class Publisher:
         comment = f" COMMENT {sql_string(table.comment)}" if table.comment else ""
         text = self._text(table)
         self.spark.sql(f"CREATE OR REPLACE VIEW {table.name.sql} ({columns}){comment} AS {text}")
+
+    def _create_schema(self, schema: str) -> None:
+        self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
+
+    def _publish_alike(self, pattern: Name, entries: Sequence[ViewEntry]) -> frozenset[Name]:
+        """As `publish`, of many, in a session that keeps its own names and knows one: those that
+        it knows now. Spark reads nothing of them."""
+        if not keeps_own_names(self.spark):
+            return frozenset()
+        for schema in {entry.name.schema for entry in entries} - {pattern.schema}:
+            self._create_schema(schema)
+        return add_entries(self.spark, pattern, entries)
+
+    def _entry(self, table: DynamicTable) -> ViewEntry | None:
+        """The view of a table that can be read, whose columns are as its log has them; None where
+        Spark has more to say of it."""
+        if table.frontier is None or table.needs_reinit or not _is_known_to_spark(table.name):
+            return None
+        try:
+            stored = self.sources.logs[str(self.sources.layout.public(table.id))].metadata()
+            text = self._contents(table)
+        except (LakeError, OSError):
+            return None
+        fields = {field["name"]: field for field in stored.fields}
+        listed = table.definition.columns
+        if not all(name in fields and _is_plain_column(fields[name]) for name, _, _ in listed):
+            return None
+        columns = [
+            {**fields[name], "metadata": {"comment": comment} if comment else {}}
+            for name, _, comment in listed
+        ]
+        return ViewEntry(table.name, columns, text, table.comment or None)
 
     def _text(self, table: DynamicTable) -> str:
         if table.frontier is None:
@@ -146,15 +187,45 @@ class Publisher:
             self.spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {place}")
 
     def _restore_tables(self, tables: Mapping[Name, str]) -> None:
+        plain = {name: path for name, path in tables.items() if self._is_plain_table(name, path)}
+        done = frozenset[Name]()
         for name, path in tables.items():
+            if name in done:
+                continue
             with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
                 self._register(name, path)
+            if plain.pop(name, None) is not None and not done:
+                done = register_alike(self.spark, name, plain)
+                self._lift(Named.TABLE, done)
+
+    def _lift(self, kind: Named, names: Iterable[Name]) -> None:
+        for name in names:
+            self.quarantine.lift(kind, name)
+
+    def _is_plain_table(self, name: Name, path: str) -> bool:
+        """Whether Spark has nothing to say of a table but that it is there."""
+        if self.sources.copies.holds(path) or not _is_known_to_spark(name):
+            return False
+        log = self.sources.logs[path]
+        try:
+            require_whole(log)
+            return log.protocol().features <= PLAIN_FEATURES
+        except (LakeError, OSError):
+            return False
 
     def _restore_dynamic_tables(self, tables: Iterable[DynamicTable]) -> None:
-        for table in tables:
+        waiting = list(tables)
+        entries = {t.name: e for t in waiting if (e := self._entry(t)) is not None}
+        done = frozenset[Name]()
+        for table in waiting:
+            if table.name in done:
+                continue
             hint = f"DROP DYNAMIC TABLE {table.name} removes it."
             with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
                 self.publish(table)
+            if entries.pop(table.name, None) is not None and not done:
+                done = self._publish_alike(table.name, list(entries.values()))
+                self._lift(_DT, done)
 
     def _restore_files(self) -> None:
         """The tables of other formats that dynamic tables read: a session's catalog is gone with
@@ -287,3 +358,10 @@ def _raising(table: DynamicTable, problem: DTError) -> str:
     message = sql_string(str(problem))
     items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in table.definition.columns)
     return f"SELECT {items} WHERE assert_true(rand() > 2, {message}) IS NOT NULL"
+
+
+def _is_plain_column(field: object) -> bool:
+    """Whether a column of a log's schema, and each one in it, has nothing but a type."""
+    if isinstance(field, Mapping):
+        return not field.get("metadata") and all(map(_is_plain_column, field.values()))
+    return not isinstance(field, list) or all(map(_is_plain_column, field))

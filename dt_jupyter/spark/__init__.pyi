@@ -11,6 +11,11 @@ from .analysed import (
     provider_of as provider_of,
     run_analysed as run_analysed,
 )
+from .catalog_entries import (
+    TableEntry as TableEntry,
+    ViewEntry as ViewEntry,
+    add_entries as add_entries,
+)
 from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,

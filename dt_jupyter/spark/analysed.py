@@ -9,18 +9,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
+from dt_jupyter.spark.compiled_java import compile_java
 from dt_jupyter.spark.path_texts import path_of_text, path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SURVEY = "PlanSurvey"
-_OF_SPARK = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _RUN_BY_ANALYSIS = frozenset({"RestoreTableStatement"})
 """What Delta does as it analyses it."""
 _EXPLAINS = frozenset({"ExplainCommand", "DescribeQueryCommand", "StreamingExplainCommand"})
@@ -114,7 +112,7 @@ def of_frame(frame: DataFrame, own: frozenset[str] = frozenset()) -> Analysed:
 
 def _facts(spark: SparkSession, plan: Any, own: frozenset[str] = frozenset()) -> PlanFacts:
     session: Any = spark
-    survey = _surveyor(session._jvm).of(plan)
+    survey = compile_java(session._jvm, "PlanSurvey").of(plan)
     return facts_of(json.loads(survey), own)
 
 
@@ -122,16 +120,6 @@ def _facts(spark: SparkSession, plan: Any, own: frozenset[str] = frozenset()) ->
 def _rows_of(jvm: Any) -> Any:
     """What makes a DataFrame of a plan; to find a class by its name takes 1 ms."""
     return jvm.org.apache.spark.sql.classic.Dataset.ofRows
-
-
-@lru_cache(maxsize=1)
-def _surveyor(jvm: Any) -> Any:
-    """`PlanSurvey.java`, compiled: 30 ms, once for each JVM."""
-    source = Path(__file__).with_name(f"{_SURVEY}.java").read_text("utf-8")
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_OF_SPARK).getClassLoader())
-    compiler.cook(source)
-    return compiler.getClassLoader().loadClass(_SURVEY).newInstance()
 
 
 def class_of(node: Any) -> str:

@@ -17,6 +17,14 @@ LINKED = "dt.files.linked"
 """A property: the data files are links to those of other writers."""
 
 
+PLAIN_FEATURES = frozenset(
+    (
+        *("appendOnly", "changeDataFeed", "checkConstraints", "clustering", "columnMapping"),
+        *("deletionVectors", "domainMetadata", "generatedColumns", "identityColumns"),
+        *("inCommitTimestamp", "invariants", "rowTracking", "timestampNtz", "v2Checkpoint"),
+    )
+)
+"""Those that each release of Delta this package runs with has."""
 _KEPT_ELSEWHERE = ("catalogManaged", "catalogOwned-preview", "coordinatedCommits-preview")
 
 

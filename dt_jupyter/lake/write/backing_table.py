@@ -17,7 +17,17 @@ from dt_jupyter.lake.write.create_commit import plain_fields, write_first
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
-from dt_jupyter.spark import confs, is_connect, lookup, storage_at, storage_of
+from dt_jupyter.spark import (
+    TableEntry,
+    add_entries,
+    confs,
+    is_connect,
+    keeps_own_names,
+    lookup,
+    storage_at,
+    storage_of,
+    text_of_path,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,6 +170,19 @@ def register(spark: SparkSession, name: Name, path: TablePath) -> None:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
 
 
+def register_alike(
+    spark: SparkSession, pattern: Name, tables: Mapping[Name, TablePath]
+) -> frozenset[Name]:
+    """As `register`, of many tables, in a session that keeps its own names and knows one of their
+    kind, `pattern`: those that it knows now. Spark reads nothing of them."""
+    if not keeps_own_names(spark):
+        return frozenset()
+    for schema in {name.schema for name in tables} - {pattern.schema}:
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
+    entries = [TableEntry(name, text_of_path(_real(path))) for name, path in tables.items()]
+    return add_entries(spark, pattern, entries)
+
+
 def _real(path: TablePath) -> str:
     """Without links, where a disk may have them."""
     text = os.fspath(path)
@@ -214,6 +237,7 @@ __all__ = [
     "drop_folder",
     "enable_feed",
     "register",
+    "register_alike",
     "restore_folder",
     "retain",
 ]

@@ -1,0 +1,23 @@
+"""The classes of this package that are Java, compiled where they are needed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+_OF_SPARK = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
+
+
+@lru_cache(maxsize=8)
+def compile_java(jvm: Any, name: str) -> Any:
+    """An object of the class in `name.java`, by Janino, which Spark compiles its queries with:
+    some 30 ms, once for each JVM."""
+    source = Path(__file__).with_name(f"{name}.java").read_text("utf-8")
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_OF_SPARK).getClassLoader())
+    compiler.cook(source)
+    return compiler.getClassLoader().loadClass(name).newInstance()
+
+
+__all__ = ["compile_java"]
