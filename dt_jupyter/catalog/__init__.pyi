@@ -55,6 +55,7 @@ from .values import (
     SinkTaskRow as SinkTaskRow,
     StageRow as StageRow,
     StreamMove as StreamMove,
+    UnchangedTable as UnchangedTable,
 )
 from .versions import Versions as Versions
 from .watch import News as News, Watch as Watch

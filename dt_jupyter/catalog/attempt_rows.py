@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, select
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_frontier, from_record, name_in
 from dt_jupyter.catalog.event_rows import add_event
+from dt_jupyter.catalog.rows import queries_of
 from dt_jupyter.model import (
     Frontier,
     RefreshRecord,
@@ -100,6 +101,13 @@ def read_standing(connection: Connection, dt_id: str) -> RowMapping:
     return row
 
 
+def read_standings(connection: Connection, ids: Sequence[str]) -> dict[str, RowMapping]:
+    """By id, of those that are there."""
+    query = select(_table.c.id, *_STANDING).where(_table.c.dropped.is_(None))
+    asked = queries_of(query, _table.c.id, ids)
+    return {row["id"]: row for each in asked for row in connection.execute(each).mappings()}
+
+
 def set_standing(connection: Connection, dt_id: str, **values: Any) -> None:
     connection.execute(_UPDATE, {"of_dt": dt_id, **values})
 
@@ -148,6 +156,32 @@ def rewrite_record(connection: Connection, dt_id: str, record: RefreshRecord) ->
 def _tell(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
     if record.state.final and record.end is not None:
         add_event(connection, refresh_event(dt_id, record, record.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What a refresh that found nothing new sets: a standing, as of `standing_after`, a record."""
+
+    dt_id: str
+    after: dict[str, Any]
+    record: RefreshRecord
+
+
+def write_moves(connection: Connection, moves: Sequence[Move]) -> None:
+    """As `advance_standing` and `insert_record`, of many in a few statements."""
+    if not moves:
+        return
+    connection.execute(_UPDATE, [{"of_dt": m.dt_id, **m.after} for m in moves])
+    mapped = [m for m in moves if m.after["version"] is not None]
+    if mapped:
+        at = [{"of_dt": m.dt_id, "of_time": m.after["data_timestamp"]} for m in mapped]
+        connection.execute(_UNMAP, at)
+        keys = ("data_timestamp", "version")
+        rows = [{"dt_id": m.dt_id, **{key: m.after[key] for key in keys}} for m in mapped]
+        connection.execute(_version.insert(), rows)
+    connection.execute(_INSERT, [from_record(m.record) | {"dt_id": m.dt_id} for m in moves])
+    for move in moves:
+        _tell(connection, move.dt_id, move.record)
 
 
 def add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:

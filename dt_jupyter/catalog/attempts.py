@@ -14,15 +14,18 @@ from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import leases, schema, tables
 from dt_jupyter.catalog.attempt_rows import (
+    Move,
     add_pins,
     advance_standing,
     complete_record,
     insert_record,
     newest_tick,
     read_standing,
+    read_standings,
     rewrite_record,
     set_standing,
     standing_after,
+    write_moves,
 )
 from dt_jupyter.catalog.codec import (
     from_definition,
@@ -41,6 +44,7 @@ from dt_jupyter.catalog.values import (
     Lease,
     Pin,
     StageRow,
+    UnchangedTable,
     suspended_by_failures,
 )
 from dt_jupyter.model import (
@@ -180,50 +184,77 @@ class Attempts(Store):
         present version. The frontier is `record.frontier`, else the present versions at the new
         time. Raises as `begin` does, and DT-2101 before the first data."""
         with self._write() as connection:
-            return self._write_no_data(connection, dt_id, trigger, data_timestamp, record)
+            row = read_standing(connection, dt_id)
+            held = leases.read_lease(connection, dt_id)
+            aimed = replace(record, data_timestamp=data_timestamp)
+            move = self._moved(connection, dt_id, trigger, aimed, row, held)
+            write_moves(connection, [move])
+        return move.record
 
     def no_data_of_many(
-        self, records: Iterable[tuple[str, RefreshRecord]], trigger: RefreshTrigger
+        self, unchanged: Iterable[UnchangedTable], trigger: RefreshTrigger
     ) -> frozenset[str]:
-        """As `no_data`, each to the data timestamp of its record, in one transaction. The ids of
-        those that were recorded: one that may not begin is as it was."""
-        done = set()
+        """As `no_data`, each to the data timestamp of its record, in one transaction; upstream
+        comes first. The ids of those that were recorded: one that may not begin, or was refreshed
+        since, is as it was, and so is what reads it."""
         with self._write() as connection:
-            for dt_id, record in records:
-                try:
-                    t = record.data_timestamp
-                    self._write_no_data(connection, dt_id, trigger, t, record)
-                except DTError as e:
-                    if e.code not in _NOT_NOW:
-                        raise
-                    continue
-                done.add(dt_id)
-        return frozenset(done)
+            found = list(unchanged)
+            ids = [each.dt_id for each in found]
+            standings = read_standings(connection, ids)
+            held = leases.read_leases(connection, ids)
+            left, moves = set[str](), list[Move]()
+            for each in found:
+                dt_id, row = each.dt_id, standings.get(each.dt_id)
+                stands = row is not None and row["sequence"] == each.sequence
+                move = None
+                if row is not None and stands and left.isdisjoint(each.upstream):
+                    move = self._move_now(connection, each, row, held.get(dt_id), trigger)
+                if move is None:
+                    left.add(dt_id)
+                else:
+                    moves.append(move)
+            write_moves(connection, moves)
+        return frozenset(move.dt_id for move in moves)
 
-    def _write_no_data(
+    def _move_now(
+        self,
+        connection: Connection,
+        each: UnchangedTable,
+        row: RowMapping,
+        held: RowMapping | None,
+        trigger: RefreshTrigger,
+    ) -> Move | None:
+        """None where it may not begin, or is there already."""
+        try:
+            return self._moved(connection, each.dt_id, trigger, each.record, row, held)
+        except DTError as e:
+            if e.code not in _NOT_NOW:
+                raise
+            return None
+
+    def _moved(
         self,
         connection: Connection,
         dt_id: str,
         trigger: RefreshTrigger,
-        data_timestamp: Timestamp,
         record: RefreshRecord,
-    ) -> RefreshRecord:
-        """Raises before it has written anything."""
-        now = self.clock.now()
-        row = read_standing(connection, dt_id)
-        held = self._free(connection, dt_id, row, trigger, data_timestamp, now)
+        row: RowMapping,
+        held: RowMapping | None,
+    ) -> Move:
+        """What a refresh that found nothing new sets; an attempt that is dead is told so. Raises
+        before that."""
+        now, t = self.clock.now(), record.data_timestamp
+        self._require_turn(row, held, trigger, t, now)
         before = to_frontier(row["frontier"])
         if before is None:
             raise error("DT-2101", name=name_in(row))
         if held is not None and held["attempt"] is not None:
             leases.abandon(connection, held, leases.GONE, now)
-        frontier = record.frontier or replace(before, data_timestamp=data_timestamp)
+        frontier = record.frontier or replace(before, data_timestamp=t)
         known = replace(record, frontier=frontier, version=row["version"])
         stored = complete_record(known, row, now)
         after = standing_after(stored, row, frontier, row["sequence"], row["version"])
-        advance_standing(connection, dt_id, after)
-        insert_record(connection, dt_id, stored)
-        return stored
+        return Move(dt_id, after, stored)
 
     def fail(
         self, attempt: Attempt, record: RefreshRecord, counts: bool | None = None
@@ -421,6 +452,18 @@ class Attempts(Store):
     ) -> RowMapping | None:
         """The lease row if there is one, after checking that `t` may begin on the standing."""
         held = leases.read_lease(connection, dt_id)
+        self._require_turn(row, held, trigger, t, now)
+        return held
+
+    def _require_turn(
+        self,
+        row: RowMapping,
+        held: RowMapping | None,
+        trigger: RefreshTrigger,
+        t: Timestamp,
+        now: Timestamp,
+    ) -> None:
+        """DT-2104 while another attempt lives, DT-2109 where `t` is not after the standing."""
         if held is not None and self._is_leased(held):
             raise error("DT-2104", name=name_in(row), owner=owner_of(held))
         floors = [row["data_timestamp"]]
@@ -429,7 +472,6 @@ class Attempts(Store):
         low = max((floor for floor in floors if floor is not None), default=None)
         if low is not None and t <= low:
             raise error("DT-2109", timestamp=t, low=low, high=now)
-        return held
 
     def _is_leased(self, row: RowMapping) -> bool:
         if row["attempt"] in self._let_go:

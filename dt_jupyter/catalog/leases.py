@@ -5,7 +5,7 @@ A lease is for efficiency; what makes a lost one harmless is the dense sequence 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import Connection, Integer, RowMapping, bindparam, cast, func, select
 
@@ -13,7 +13,7 @@ from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_reason, to_record
 from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
-from dt_jupyter.catalog.rows import BrokenRow, overwrite_row, read_each
+from dt_jupyter.catalog.rows import BrokenRow, overwrite_row, queries_of, read_each
 from dt_jupyter.catalog.values import Attempt, Lease
 from dt_jupyter.model import (
     LakeEvent,
@@ -50,6 +50,19 @@ def read_lease(connection: Connection, dt_id: str) -> RowMapping | None:
     if broken:
         return connection.execute(query).mappings().one_or_none()
     return found[0] if found else None
+
+
+def read_leases(connection: Connection, ids: Sequence[str]) -> dict[str, RowMapping]:
+    """As `read_lease`, of many, by the dynamic tables' ids."""
+    held: dict[str, RowMapping] = {}
+    for query in queries_of(select(_lease), _lease.c.dt_id, ids):
+        found, broken = read_each(connection, _lease, query, lambda row: row)
+        for lost in broken:
+            free_broken(connection, lost)
+        if broken:
+            found = list(connection.execute(query).mappings())
+        held |= {row["dt_id"]: row for row in found}
+    return held
 
 
 def free_broken(connection: Connection, row: BrokenRow) -> None:

@@ -61,6 +61,9 @@ class RightRows(Store):
 
     def rights(self) -> RightsBook:
         """All roles and grants in force; read again only where some process changed them."""
+        return self._answer("rights", self._read_rights)
+
+    def _read_rights(self) -> RightsBook:
         with self._read() as connection:
             mark = rights_mark(connection)
             if self._book is None or self._book[0] != mark:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -44,6 +44,8 @@ def require_unreadable(e: Exception) -> None:
         raise e
 
 
+_KEYS_AT_ONCE = 500
+"""A statement of SQLite has room for 999 parameters where it is old."""
 _KINDS: tuple[tuple[type[TypeEngine[Any]], type | tuple[type, ...]], ...] = (
     (StoredTimestamp, Timestamp),
     (Boolean, bool),
@@ -158,6 +160,14 @@ def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
     return and_(*(c.is_(None) if k is None else c == k for c, k in pairs))
 
 
+def queries_of(
+    query: Select[Any], column: Column[Any], keys: Sequence[Any]
+) -> Iterator[Select[Any]]:
+    """For the rows of a query whose `column` is one of `keys`, of which there may be thousands."""
+    for at in range(0, len(keys), _KEYS_AT_ONCE):
+        yield query.where(column.in_(keys[at : at + _KEYS_AT_ONCE]))
+
+
 def texts(
     connection: Connection, table: Table, row: BrokenRow, *columns: Column[Any]
 ) -> tuple[str, ...]:
@@ -183,6 +193,7 @@ __all__ = [
     "RowMemory",
     "delete_row",
     "overwrite_row",
+    "queries_of",
     "read_each",
     "require_unreadable",
     "texts",

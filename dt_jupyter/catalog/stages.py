@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, Select, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_frontier, to_frontier
@@ -21,10 +23,20 @@ class StageRows(Store):
 
     def stages(self, dt_id: str) -> tuple[StageRow, ...]:
         """From the bottom up."""
-        query = select(_stage).where(_stage.c.dt_id == dt_id).order_by(_stage.c.ordinal)
+        if self._reads_one_state:
+            return self._answer("stages", self._read_all_stages).get(dt_id, ())
+        return self._read_stages(select(_stage).where(_stage.c.dt_id == dt_id))
+
+    def _read_all_stages(self) -> dict[str, tuple[StageRow, ...]]:
+        found = sorted(self._read_stages(select(_stage)), key=lambda row: row.dt_id)
+        return {dt_id: tuple(rows) for dt_id, rows in groupby(found, lambda row: row.dt_id)}
+
+    def _read_stages(self, query: Select[Any]) -> tuple[StageRow, ...]:
+        """Those of each dynamic table from the bottom up."""
         with self._read() as connection:
             # of one that cannot be read its own log tells
-            return tuple(read_each(connection, _stage, query, self._to_stage)[0])
+            ordered = query.order_by(_stage.c.ordinal)
+            return tuple(read_each(connection, _stage, ordered, self._to_stage)[0])
 
     def _to_stage(self, row: RowMapping) -> StageRow:
         return StageRow(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from filelock import Timeout
 from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, func, select
@@ -81,6 +81,15 @@ def _first(row: RowMapping) -> Any:
     return next(iter(row.values()))
 
 
+class _State(threading.local):
+    """Of the running thread: the transaction in which it reads one state of the catalog, and what
+    it has asked of it; None where it reads each time what is there then."""
+
+    answers: dict[Hashable, object] | None = None
+    connection: Connection | None = None
+    ends: ExitStack | None = None
+
+
 class Store:
     """An open catalog. Threads share it; every process opens its own.
 
@@ -119,6 +128,7 @@ class Store:
         self._registry = RegistryLog(path.with_name("registry.jsonl"))
         self._stamp = 0
         self._let_go: set[str] = set()  # attempts and intents that ended here, not in the catalog
+        self._state = _State()
         self._open_database()
         self._observe()
 
@@ -143,7 +153,7 @@ class Store:
     def _write(self) -> Iterator[Connection]:
         """A transaction that may write: all of it is on the disk after, or nothing."""
         try:
-            with self._writing:
+            with self._read_anew(), self._writing:
                 self._noted.clear()
                 with self._begun(lambda: self._engine) as connection:
                     yield connection
@@ -170,10 +180,70 @@ class Store:
     def _read(self) -> Iterator[Connection]:
         """A transaction that reads one snapshot of the catalog."""
         try:
+            if self._state.answers is not None:
+                yield self._reading()
+                return
             with self._begun(lambda: self._readers) as connection:
                 yield connection
         except DBAPIError as problem:
+            self.read_anew()
             raise self._database.explain(problem) from problem
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """In the block this thread reads one state of the catalog, in one transaction, and asks no
+        question of many twice. Where it writes it reads the state after that; `read_anew` gives it
+        the present one."""
+        state = self._state
+        if state.answers is not None:
+            yield
+            return
+        state.answers = {}
+        try:
+            yield
+        finally:
+            self.read_anew()
+            state.answers = None
+
+    def read_anew(self) -> None:
+        """What this thread has read in a block of `one_state` may have changed."""
+        state = self._state
+        if state.answers is not None:
+            state.answers.clear()
+        ends, state.ends, state.connection = state.ends, None, None
+        if ends is not None:
+            ends.close()
+
+    @contextmanager
+    def _read_anew(self) -> Iterator[None]:
+        """Before and after a block that writes."""
+        self.read_anew()
+        try:
+            yield
+        finally:
+            self.read_anew()
+
+    def _reading(self) -> Connection:
+        """The transaction of a block of `one_state`."""
+        state = self._state
+        if state.connection is None:
+            with ExitStack() as stack:
+                state.connection = self._entered(lambda: self._readers, stack)
+                state.ends = stack.pop_all()
+        return state.connection
+
+    @property
+    def _reads_one_state(self) -> bool:
+        return self._state.answers is not None
+
+    def _answer(self, question: Hashable, ask: Callable[[], T]) -> T:
+        """What `ask` gives: in a block of `one_state` once."""
+        answers = self._state.answers
+        if answers is None:
+            return ask()
+        if question not in answers:
+            answers[question] = ask()
+        return cast(T, answers[question])
 
     @contextmanager
     def _begun(self, engine: Callable[[], Engine]) -> Iterator[Connection]:

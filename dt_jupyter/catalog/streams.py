@@ -258,6 +258,9 @@ class StreamRows(Store):
 
     def publishing(self) -> frozenset[str]:
         """The ids of transactions on record as committed, and not published yet."""
+        return self._answer("publishing", self._read_publishing)
+
+    def _read_publishing(self) -> frozenset[str]:
         query = select(_intent.c.id).where(_intent.c.targets.is_not(None))
         with self._read() as connection:
             return frozenset(connection.execute(query).scalars())

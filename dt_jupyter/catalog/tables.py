@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -125,6 +125,14 @@ def _set_dropped(connection: Connection, dt_id: str, now: Timestamp) -> None:
     definition_rows.close_row(connection, dt_id, now)
 
 
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """All live dynamic tables, by their ids and by their names."""
+
+    by_id: Mapping[str, DynamicTable]
+    named: Mapping[Name, DynamicTable]
+
+
 class DynamicTables(graph.GraphHistory):
     """Each method is one transaction: done wholly, or not at all."""
 
@@ -160,6 +168,8 @@ class DynamicTables(graph.GraphHistory):
         """The live ones of those names, in one transaction; DT-5112 as `get`."""
         if not names:
             return {}
+        if (live := self._all_live()) is not None:
+            return {name: live.named[name] for name in names if name in live.named}
         named = tuple_(_table.c.schema_name, _table.c.table_name)
         wanted = [(name.schema, name.table) for name in names]
         query = select(_table).where(named.in_(wanted), _table.c.dropped.is_(None))
@@ -174,10 +184,24 @@ class DynamicTables(graph.GraphHistory):
 
     def by_id(self, dt_id: str) -> DynamicTable | None:
         """Live or dropped."""
+        if (live := self._all_live()) is not None and dt_id in live.by_id:
+            return live.by_id[dt_id]
         with self._read() as connection:
             query = select(_table).where(_table.c.id == dt_id)
             found = self._one(connection, query, TABLE_SHELF)
         return found
+
+    def _all_live(self) -> _Live | None:
+        """All live ones, read once, to who reads one state of the catalog; None to others, and
+        where one of them cannot be read."""
+        return self._answer("live tables", self._read_live) if self._reads_one_state else None
+
+    def _read_live(self) -> _Live | None:
+        tables = self.list()
+        broken = (q.row and q.kind == TABLE_SHELF.kind for q in self.quarantine.all())
+        return (
+            None if any(broken) else _Live({t.id: t for t in tables}, {t.name: t for t in tables})
+        )
 
     def list(
         self, like: str | None = None, include_dropped: bool = False

@@ -13,6 +13,7 @@ from dt_jupyter.model import (
     Frontier,
     Name,
     Reason,
+    RefreshRecord,
     RefreshTrigger,
     SchedulingState,
     TargetLag,
@@ -41,6 +42,17 @@ class Attempt:
     ttl: float
     generation: int
     abandoned: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedTable:
+    """A refresh that finds nothing new, by the data timestamp of its record: of a dynamic table as
+    it stood at `sequence`, that reads the dynamic tables `upstream` (ids)."""
+
+    dt_id: str
+    record: RefreshRecord
+    sequence: int
+    upstream: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

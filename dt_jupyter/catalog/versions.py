@@ -57,8 +57,14 @@ class Versions(Store):
         def read(connection: Connection) -> dict[str, int]:
             return {table_id: int(version) for table_id, version in connection.execute(found)}
 
-        with self._read() as connection:
-            known = read(connection)
+        if self._reads_one_state:
+            every = self._answer(
+                ("resolved", data_timestamp), lambda: self.resolved(data_timestamp)
+            )
+            known = {i: every[i] for i in computes if i in every}
+        else:
+            with self._read() as connection:
+                known = read(connection)
         versions = {i: known[i] if i in known else compute() for i, compute in computes.items()}
         if versions.keys() == known.keys():
             return versions
@@ -92,11 +98,20 @@ class Versions(Store):
 
     def version_of(self, dt_id: str, data_timestamp: Timestamp) -> int | None:
         """The version committed for exactly that data timestamp."""
-        query = select(_version.c.version).where(
-            _version.c.dt_id == dt_id, _version.c.data_timestamp == data_timestamp
+        return self._answer(
+            ("version", dt_id, data_timestamp), lambda: self._read_version(dt_id, data_timestamp)
         )
+
+    def expect_version(self, dt_id: str, data_timestamp: Timestamp, version: int | None) -> None:
+        """To be called in a block of `one_state`: what follows in it goes on from a version that is
+        on record only when all of it is."""
+        answers = self._state.answers
+        assert answers is not None
+        answers["version", dt_id, data_timestamp] = version
+
+    def _read_version(self, dt_id: str, data_timestamp: Timestamp) -> int | None:
         with self._read() as connection:
-            return connection.scalar(query)
+            return connection.scalar(_HAS_VERSION, {"of_dt": dt_id, "of_time": data_timestamp})
 
     def newest_at(self, dt_id: str, data_timestamp: Timestamp) -> tuple[Timestamp, int] | None:
         """Its newest data timestamp that is not after the given one, with the version."""

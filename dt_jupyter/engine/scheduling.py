@@ -127,15 +127,14 @@ class EnginePort:
     def rest(self, decisions: Sequence[Decision]) -> None:
         """Suspends the warehouses with AUTO_SUSPEND in which nothing has run for so long."""
         catalog = self.graph.refresher.sources.catalog
+        able = [w for w in catalog.warehouses() if w.auto_suspend and not w.suspended]
+        if not able:
+            return
         tables = {table.id: table.warehouse.lower() for table in catalog.list()}
         busy = {tables.get(d.dt) for d in decisions if _occupies(d)}
         busy |= {tables.get(lease.dt_id) for lease in catalog.running()}
         busy |= {run.warehouse for run in catalog.open_task_runs()}
-        uses = (
-            WarehouseUse(w, last=catalog.last_use(w.name))
-            for w in catalog.warehouses()
-            if w.auto_suspend and not w.suspended and w.name not in busy
-        )
+        uses = (WarehouseUse(w, last=catalog.last_use(w.name)) for w in able if w.name not in busy)
         for name, reason in idle_warehouses(uses, self.graph.clock.now()).items():
             catalog.alter_warehouse(name, suspended=True)
             _log.info("warehouse %s is suspended: %s", name, reason.sentence)

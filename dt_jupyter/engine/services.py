@@ -304,9 +304,10 @@ def recover_lake(context: Context) -> None:
             context.declare(warehouse)
     catalog.reap()
     context.keeper.reap()
-    for table in catalog.list():
-        with _quarantining(catalog, Named.DYNAMIC_TABLE, table.name):
-            _recover_table(context, table)
+    with catalog.one_state():
+        for table in catalog.list():
+            with _quarantining(catalog, Named.DYNAMIC_TABLE, table.name):
+                _recover_table(context, table)
     if catalog.rebuilt is not None:
         warnings.warn(str(catalog.rebuilt), CatalogWarning, stacklevel=3)
         _tell_rebuilt(catalog, context.clock.now())

@@ -7,12 +7,12 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.catalog import Attempt, Overtaken
+from dt_jupyter.catalog import Attempt, Overtaken, UnchangedTable
 from dt_jupyter.definition import Compiled, Definer, defining_text, explained, with_offending_row
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import as_error
@@ -32,6 +32,8 @@ from dt_jupyter.model import (
     RefreshState,
     RefreshStatistics,
     RefreshTrigger,
+    Source,
+    SourceKind,
     Timestamp,
     Tuning,
     error,
@@ -67,6 +69,7 @@ from dt_jupyter.sources import (
     mend,
     noticed,
     require_owner_reads,
+    resolve_together,
     rows_at,
     text_at,
 )
@@ -159,44 +162,72 @@ class Refresher:
             return self._attempt(table, attempt, seen, choice, watch)
 
     def _decide(
-        self, table: DynamicTable, t: Timestamp, *, full: bool, metadata_only: bool
+        self,
+        table: DynamicTable,
+        t: Timestamp,
+        *,
+        full: bool,
+        metadata_only: bool,
+        sources: Sources | None = None,
     ) -> tuple[DynamicTable, Look, Choice]:
-        """The table as it stands, what a refresh to `t` finds, and what it is to do."""
+        """The table as it stands, what a refresh to `t` finds, and what it is to do; `sources`: who
+        finds what its names mean."""
         require_owner_reads(self.sources.catalog, table)
         table = self.standing(table)
         session = None if metadata_only else self._session(table)
-        seen = look(self.sources, table, t, classic=not is_connect(self.spark), session=session)
+        finder = sources or self.sources
+        seen = look(finder, table, t, classic=not is_connect(self.spark), session=session)
         if not metadata_only and may_be_incremental(table, seen):
             again, seen = self._incremental_again(table, seen)
             table = table if again is table else self._recorded_again(again)
         return table, seen, self._choose(table, seen, full=full)
 
     def move_unchanged(
-        self, dues: Iterable[tuple[str, Timestamp]], trigger: RefreshTrigger
+        self, dues: Sequence[tuple[str, Timestamp]], trigger: RefreshTrigger
     ) -> frozenset[str]:
         """Moves the data timestamps of those tables whose sources have nothing new, all in one
-        transaction: their ids. What is wrong with another one its refresh meets again, and tells.
-        """
-        records = []
-        with ask_once():
+        transaction: their ids. What is upstream of another comes before it. What is wrong with one
+        its refresh meets again, and tells."""
+        catalog, found = self.sources.catalog, dict[str, UnchangedTable]()
+        self.sources.publications.await_end()
+        with ask_once(), catalog.one_state():
+            sources = self.sources.asking_once
+            resolve_together(sources, self._base_tables(dues))
             for dt_id, t in dues:
                 try:
-                    record = self._unchanged(dt_id, t, trigger)
+                    made = self._unchanged(sources, dt_id, t, trigger)
                 except Exception:
                     told = "whether %s has anything new is left to its refresh"
                     _log.debug(told, dt_id, exc_info=True)
                     continue
-                if record is not None:
-                    records.append((dt_id, record))
-        return self.sources.catalog.no_data_of_many(records, trigger) if records else frozenset()
+                if made is not None:
+                    found[dt_id] = made
+                    catalog.expect_version(dt_id, t, made.record.version)
+        return catalog.no_data_of_many(found.values(), trigger) if found else frozenset()
 
-    def _unchanged(self, dt_id: str, t: Timestamp, trigger: RefreshTrigger) -> RefreshRecord | None:
-        """The record of a refresh that finds nothing new; None where it would."""
+    def _base_tables(
+        self, dues: Iterable[tuple[str, Timestamp]]
+    ) -> Iterator[tuple[Source, Timestamp]]:
+        """What these read, as it stands in their definitions."""
+        for dt_id, t in dues:
+            table = self.sources.catalog.by_id(dt_id)
+            yield from ((source, t) for source in table.definition.sources) if table else ()
+
+    def _unchanged(
+        self, sources: Sources, dt_id: str, t: Timestamp, trigger: RefreshTrigger
+    ) -> UnchangedTable | None:
+        """A refresh that finds nothing new; None where it would, or upstream is not there yet."""
         table, watch = self._registered(dt_id), Stopwatch(self.clock)
-        table, seen, choice = self._decide(table, t, full=False, metadata_only=True)
+        upstream = _dynamic(table.definition.sources)
+        if any(sources.catalog.version_of(i, t) is None for i in upstream):
+            return None
+        table, seen, choice = self._decide(
+            table, t, full=False, metadata_only=True, sources=sources
+        )
         if choice.action is not RefreshAction.NO_DATA:
             return None
-        return self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)
+        record = self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)
+        return UnchangedTable(dt_id, record, table.sequence, _dynamic(seen.sources))
 
     def cancel(self, dt_id: str) -> bool:
         """Cancels the running refresh of a table; whether one runs here."""
@@ -559,3 +590,8 @@ class Refresher:
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         return rows_at(self.sources.logs, path, version)
+
+
+def _dynamic(sources: Iterable[Source]) -> frozenset[str]:
+    """The ids of those that are dynamic tables."""
+    return frozenset(s.table_id for s in sources if s.kind is SourceKind.DYNAMIC_TABLE)

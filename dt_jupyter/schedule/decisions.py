@@ -212,7 +212,8 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
     held = this.held.get(node.id)
     if held is not None and (not upstream.active or upstream.id in this.held):
         return this.wait(node, held.code, held.sentence)
-    return this.wait(node, "UPSTREAM_PENDING", f"{upstream.name} has not reached that tick yet.")
+    sentence = f"{upstream.name} has not reached that tick yet."
+    return replace(this.wait(node, "UPSTREAM_PENDING", sentence), data_timestamp=t)
 
 
 def _lost(upstream: Node, outcome: RefreshState, t: Timestamp, this: _Round) -> str:

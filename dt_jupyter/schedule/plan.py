@@ -61,7 +61,11 @@ def planned(state: State, current: Mapping[str, Period]) -> State:
         if lag is not None and node.active:
             own[node.id] = choose_period(lag, wait, duration, above, current.get(node.id))
     periods = _lowered(nodes, own)
-    return replace(state, nodes=tuple(replace(n, period=periods.get(n.id)) for n in nodes))
+    return replace(state, nodes=tuple(_with_period(node, periods.get(node.id)) for node in nodes))
+
+
+def _with_period(node: Node, period: Period | None) -> Node:
+    return node if node.period == period else replace(node, period=period)
 
 
 def _lowered(nodes: tuple[Node, ...], own: Mapping[str, Period]) -> dict[str, Period]:

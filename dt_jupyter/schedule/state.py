@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog import Catalog, Lease
 from dt_jupyter.model import (
     DynamicTable,
     Name,
@@ -158,34 +158,46 @@ class StateReader:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._estimates: dict[str, tuple[int, float | None, float | None]] = {}
+        self._by_name: dict[Name, str] = {}
+        self._nodes: dict[str, tuple[DynamicTable, tuple[object, ...], Node]] = {}
 
     def read(self) -> State:
-        tables = self._catalog.list()
-        ticks = self._catalog.last_ticks()
-        running = {lease.dt_id: lease for lease in self._catalog.running()}
-        by_name = {dt.name: dt.id for dt in tables}
-        nodes = []
-        for dt in tables:
-            lease = running.get(dt.id)
-            wait, duration = self._estimate(dt)
-            nodes.append(
-                node_of(
-                    dt,
-                    by_name,
-                    attempted=ticks.get(dt.id),
-                    running=lease.data_timestamp if lease else None,
-                    since=lease.started if lease else None,
-                    wait=wait,
-                    duration=duration,
-                )
+        with self._catalog.one_state():
+            tables = self._catalog.list()
+            ticks = self._catalog.last_ticks()
+            running = {lease.dt_id: lease for lease in self._catalog.running()}
+            by_name = {dt.name: dt.id for dt in tables}
+            if by_name != self._by_name:
+                self._by_name, self._nodes = by_name, {}
+            nodes = [self._node(dt, ticks.get(dt.id), running.get(dt.id)) for dt in tables]
+            self._nodes = {dt.id: self._nodes[dt.id] for dt in tables}
+            return State(
+                nodes=tuple(nodes),
+                warehouses=tuple(map(slots_of, self._catalog.warehouses())),
+                outcome=self._catalog.outcome_of,
+                tasks=self._catalog.running_tasks(),
+                error=self._catalog.error_at,
             )
-        return State(
-            nodes=tuple(nodes),
-            warehouses=tuple(map(slots_of, self._catalog.warehouses())),
-            outcome=self._catalog.outcome_of,
-            tasks=self._catalog.running_tasks(),
-            error=self._catalog.error_at,
+
+    def _node(self, dt: DynamicTable, tick: Timestamp | None, lease: Lease | None) -> Node:
+        """The same one as before where nothing of it has changed: most have not."""
+        wait, duration = self._estimate(dt)
+        running, since = (lease.data_timestamp, lease.started) if lease else (None, None)
+        facts = (tick, running, since, wait, duration)
+        known = self._nodes.get(dt.id)
+        if known is not None and known[0] is dt and known[1] == facts:
+            return known[2]
+        node = node_of(
+            dt,
+            self._by_name,
+            attempted=tick,
+            running=running,
+            since=since,
+            wait=wait,
+            duration=duration,
         )
+        self._nodes[dt.id] = dt, facts, node
+        return node
 
     def _estimate(self, dt: DynamicTable) -> tuple[float | None, float | None]:
         known = self._estimates.get(dt.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from dt_jupyter.model import Clock, Timestamp
 from dt_jupyter.schedule.decisions import Decision, Skip, Start, Wait, decide, next_wake
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned
-from dt_jupyter.schedule.state import Node, State
+from dt_jupyter.schedule.state import Node, State, upstream_first
 
 LONGEST_BACK_OFF = 60.0
 MANY = 8
@@ -29,8 +29,8 @@ class SchedulerPort(Protocol):
         """The present state, periods aside."""
 
     def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
-        """Refresh those (id, data timestamp) whose sources have nothing new, which takes no slot of
-        a warehouse: their ids."""
+        """Refresh those (id, data timestamp; upstream first) whose sources have nothing new, which
+        takes no slot of a warehouse: their ids."""
 
     def run(self, start: Start) -> None:
         """Do the refresh and record its outcome, failures too; called in a worker. A refresh that
@@ -75,6 +75,26 @@ def _is_ready(decision: Decision) -> bool:
     if isinstance(decision, Wait):
         return decision.reason.code == "CONCURRENCY_LIMIT"
     return isinstance(decision, Start) and not decision.resumes
+
+
+def _with_readers(
+    state: State, decisions: Sequence[Decision], ready: Mapping[str, Timestamp]
+) -> dict[str, Timestamp]:
+    """What is ready, and what would be once all of it has been refreshed, upstream first."""
+    waits = (d for d in decisions if isinstance(d, Wait) and d.reason.code == "UPSTREAM_PENDING")
+    pending = {wait.dt: wait.data_timestamp for wait in waits}
+    due: dict[str, Timestamp] = {}
+    at = {node.id: node.data_timestamp for node in state.nodes}
+    warehouses = {slots.name for slots in state.warehouses}
+    for node in upstream_first(state.nodes):
+        t = ready.get(node.id)
+        if t is None and node.id in pending and node.running is None:
+            t = pending[node.id] if node.warehouse in warehouses else None
+            if any(due.get(u, at.get(u, t)) != t for u in node.upstream):
+                continue
+        if t is not None:
+            due[node.id] = t
+    return due
 
 
 class Scheduler:
@@ -183,7 +203,7 @@ class Scheduler:
             self._waits = ()
             return self._poll
         decisions = decide(state, now)
-        if self._move_unchanged(decisions):
+        if self._move_unchanged(state, decisions):
             return 0.0  # who reads them may be due now
         self._waits = tuple(d for d in decisions if isinstance(d, Wait))
         self._tell_held(decisions)
@@ -199,19 +219,24 @@ class Scheduler:
         wake = next_wake(state, now)
         return self._poll if wake is None else min(max(wake.since(now), 0.0), self._poll)
 
-    def _move_unchanged(self, decisions: Sequence[Decision]) -> bool:
-        """Where many are due, those of which nothing is new are done at once. Each is looked at
-        once for a tick."""
-        due = [(d.dt, d.data_timestamp) for d in decisions if _is_ready(d)]
-        due = [(dt, t) for dt, t in due if self._looked_at.get(dt) != t]
+    def _move_unchanged(self, state: State, decisions: Sequence[Decision]) -> bool:
+        """Where many are due, those of which nothing is new are done at once, and with them those
+        that wait for nothing else. Each that is ready is looked at once for a tick."""
+        ready = {d.dt: d.data_timestamp for d in decisions if _is_ready(d)}
+        ready = {dt: t for dt, t in ready.items() if self._looked_at.get(dt) != t}
+        due = _with_readers(state, decisions, ready)
         if len(due) < MANY:
             return False
-        self._looked_at.update(due)
+        self._looked_at.update(ready)
         try:
-            return bool(self._port.move_unchanged(due))
+            moved = self._port.move_unchanged(list(due.items()))
         except Exception as problem:
             self._report(problem)
             return False
+        left = due.keys() - moved
+        followed = (n.id for n in state.nodes if left.isdisjoint(n.upstream))
+        self._looked_at.update({dt: due[dt] for dt in followed if dt in due})
+        return bool(moved)
 
     def _remembered(self, state: State, now: Timestamp) -> State:
         """The state with what the catalog cannot tell: refreshes handed out a moment ago, ticks
@@ -229,7 +254,9 @@ class Scheduler:
     def _with_memory(self, node: Node, now: Timestamp) -> Node:
         tried = self._attempted.get(node.id)
         attempted = max((t for t in (node.attempted, tried) if t is not None), default=None)
-        node = replace(node, attempted=attempted, probed=self._probed.get(node.id))
+        probed = self._probed.get(node.id)
+        if (attempted, probed) != (node.attempted, node.probed):
+            node = replace(node, attempted=attempted, probed=probed)
         if node.running is not None or node.id not in self._running:
             return node
         # No lease yet, or no longer: another process may be doing it, so no tick is skipped for it.

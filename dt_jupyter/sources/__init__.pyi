@@ -17,6 +17,7 @@ from .frontiers import (
     follow_lists as follow_lists,
     gone_is_named as gone_is_named,
     resolve as resolve,
+    resolve_together as resolve_together,
 )
 from .lakes_of_session import (
     LakeNames as LakeNames,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableGone, VersionGone
-from dt_jupyter.model import Frontier, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.lake import LakeError, TableGone, VersionGone
+from dt_jupyter.model import DTError, Frontier, Name, Source, SourceKind, Timestamp, error
 from dt_jupyter.sources.follow_files import Session, follow_files
 from dt_jupyter.sources.source_names import Logs, Sources
 
@@ -75,6 +75,23 @@ def resolve(
     else:
         versions |= catalog.resolve_all(t, tables)
     return Frontier(t, versions)
+
+
+def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]]) -> None:
+    """Records the versions of many base tables, in one transaction for each time. What is wrong
+    with one of them is told to who resolves it alone, and files are listed before that."""
+    found: dict[Timestamp, dict[str, int]] = {}
+    for source, t in dict.fromkeys(wanted):
+        if source.kind is not SourceKind.DELTA or source.path is None:
+            continue
+        if sources.is_file_list(source.path):
+            continue
+        known = found.setdefault(t, {})
+        with suppress(DTError, LakeError, OSError):
+            known[source.table_id] = _version(sources.logs, source, t, source.name)
+    for t, versions in found.items():
+        computed = {table: partial(int, version) for table, version in versions.items()}
+        sources.catalog.resolve_all(t, computed)
 
 
 def _version(logs: Logs, source: Source, t: Timestamp, of: Name) -> int:

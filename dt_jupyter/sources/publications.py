@@ -32,9 +32,13 @@ class Publications:
             return
         reach("awaits_publication")
         until = time.monotonic() + SECONDS
-        while waiting := waiting & self.catalog.publishing():
+        while waiting := waiting & self._publishing_now():
             self.finish()
             if time.monotonic() > until:
                 raise error("DT-2122", seconds=SECONDS)
             time.sleep(_PAUSE)
         ask_again()
+
+    def _publishing_now(self) -> frozenset[str]:
+        self.catalog.read_anew()
+        return self.catalog.publishing()

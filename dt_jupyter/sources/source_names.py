@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,6 +149,7 @@ class Sources:
     logs: Logs
     temporary: bool = True
     infers: bool = False
+    look_up: Callable[..., CatalogRelation | None] = lookup
 
     @property
     def inferring(self) -> Sources:
@@ -159,6 +160,11 @@ class Sources:
     def lasting(self) -> Sources:
         """The same without temporary views."""
         return replace(self, temporary=False)
+
+    @property
+    def asking_once(self) -> Sources:
+        """The same, which asks Spark's catalog once for each name."""
+        return replace(self, look_up=cache(self.look_up))
 
     @cached_property
     def publications(self) -> Publications:
@@ -214,7 +220,7 @@ class Sources:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
-        relation = lookup(self.spark, name, temporary=self.temporary) or self._learnt(name)
+        relation = self.look_up(self.spark, name, temporary=self.temporary) or self._learnt(name)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise _reads_stream(of, name, stream.source)
         if relation is None and name.schema in FILE_FORMATS:

@@ -3,12 +3,22 @@ others are left as they are, and their refreshes tell what is to be done."""
 
 from __future__ import annotations
 
+import random
 import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
 
 from dt_jupyter.engine.scheduling import EnginePort
-from dt_jupyter.model import Reason
+from dt_jupyter.model import Name, Reason
 from dt_jupyter.schedule import Start
+from dt_jupyter.sources import source_names
+from dt_jupyter.spark import CatalogRelation
 from tests.spark.engine_lab import Lab
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def due(lab: Lab, *names: str) -> tuple[EnginePort, list[str]]:
@@ -74,6 +84,34 @@ def test_who_reads_them_is_moved_at_the_same_data_timestamp(quick_lab: Lab) -> N
     lab.verified("low", "high")
 
 
+def test_a_chain_is_moved_in_one_transaction_and_each_name_looked_up_once(
+    quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT, v INT", "1, 10")
+    lab.table("other", "id INT, v INT", "1, 10")
+    chain = [f"c{i}" for i in range(8)]
+    for i, name in enumerate(chain):
+        lab.dynamic_table(name, f"SELECT id, v + 1 AS v FROM {chain[i - 1] if i else 'item'}")
+    lab.dynamic_table("wide", "SELECT i.id FROM item i JOIN other o USING (id) JOIN c3 USING (id)")
+    asked: list[str] = []
+    look_up = source_names.lookup
+    sources = lab.context.refresher.sources
+
+    def count(spark: SparkSession, name: Name, **how: bool) -> CatalogRelation | None:
+        asked.append(str(name))
+        return look_up(spark, name, **how)
+
+    monkeypatch.setattr(lab.context.refresher, "sources", replace(sources, look_up=count))
+    written: list[int] = []
+    monkeypatch.setattr(lab.context.catalog, "written", lambda: written.append(1))
+    _, moved = due(lab, *chain, "wide")
+    assert moved == sorted([*chain, "wide"])
+    assert sorted(asked) == ["item", "other"]
+    assert len(written) == 2  # the versions of the sources, and all the rest
+    lab.verified(*chain, "wide")
+
+
 def test_one_that_another_process_refreshes_is_left(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("item", "id INT", "1")
@@ -83,3 +121,48 @@ def test_one_that_another_process_refreshes_is_left(quick_lab: Lab) -> None:
     a, b = (lab.engine.table(name).id for name in ("a", "b"))
     catalog.begin(a, lab.engine.records("a", 1)[0].trigger, t, "elsewhere", ttl=600)
     assert EnginePort(lab.context.graph).move_unchanged([(a, t), (b, t)]) == {b}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_graph_is_moved_at_once_as_far_as_table_by_table(quick_lab: Lab, seed: int) -> None:
+    """Views, replaced and renamed sources among it; what is moved is what its query gives."""
+    lab, rng = quick_lab, random.Random(seed)
+    bases = [f"base_{i}" for i in range(4)]
+    for name in bases:
+        lab.table(name, "id INT, v INT", "1, 10", "2, 20")
+    lab.sql("CREATE VIEW seen AS SELECT id, v FROM base_0")
+    names: list[str] = []
+    for i in range(12):
+        one, other = (rng.choice([*bases, "seen", *names, *names]) for _ in range(2))
+        query = rng.choice(
+            (
+                f"SELECT id, v + 1 AS v FROM {one}",
+                f"SELECT v AS id, CAST(sum(id) AS INT) AS v FROM {one} GROUP BY v",
+                f"SELECT l.id, r.v FROM {one} l JOIN {other} r USING (id)",
+            )
+        )
+        lab.dynamic_table(f"n{i}", query)
+        names.append(f"n{i}")
+    for name in names:  # all at one data timestamp, or tables would read past ones
+        lab.refresh(name)
+    change = rng.choice(
+        (
+            lambda: lab.insert("base_1", "3, 30"),
+            lambda: lab.sql("CREATE OR REPLACE VIEW seen AS SELECT id, v * 2 AS v FROM base_0"),
+            lambda: lab.sql("ALTER TABLE base_2 RENAME TO moved"),
+            lambda: lab.sql("CREATE OR REPLACE TABLE base_3 AS SELECT 5 AS id, 6 AS v"),
+        )
+    )
+    change()
+    before = {name: lab.rows(name) for name in names}
+    ids = {lab.engine.table(name).id: name for name in names}
+    port, clock = EnginePort(lab.context.graph), lab.context.clock
+    t = clock.now()
+    at_once = port.move_unchanged([(dt_id, t) for dt_id in ids])
+    t = clock.now()
+    one_by_one = {dt_id for dt_id in ids if port.move_unchanged([(dt_id, t)])}
+    assert at_once == one_by_one
+    assert {name: lab.rows(name) for name in names} == before
+    actions = {str(lab.engine.records(ids[dt_id], 1)[0].action) for dt_id in at_once}
+    assert actions <= {"NO_DATA"}
+    lab.verified(*(ids[dt_id] for dt_id in at_once))

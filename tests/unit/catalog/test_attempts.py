@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import FAILURES_ALLOWED, Owner, Pin, StageRow
+from dt_jupyter.catalog import FAILURES_ALLOWED, Owner, Pin, StageRow, UnchangedTable
 from dt_jupyter.model import (
     Frontier,
     Reason,
@@ -430,8 +430,12 @@ def test_no_data_of_many_is_one_transaction_that_leaves_out_who_may_not_begin(la
     lab.begin(20, dt="b")
     lab.catalog.drop(name("c"))
     records = [
-        (f"id-{n}", RefreshRecord(name(n), f"nd-{n}", RefreshState.SUCCEEDED, SCHEDULED, at(t),
-                                  action=RefreshAction.NO_DATA))
+        UnchangedTable(
+            f"id-{n}",
+            RefreshRecord(name(n), f"nd-{n}", RefreshState.SUCCEEDED, SCHEDULED, at(t),
+                          action=RefreshAction.NO_DATA),
+            sequence=1,
+        )
         for n, t in (("a", 30), ("b", 30), ("c", 30), ("d", 5), ("e", 30), ("zz", 30))
     ]  # fmt: skip
     assert lab.catalog.no_data_of_many(records, SCHEDULED) == {"id-a"}
@@ -441,3 +445,72 @@ def test_no_data_of_many_is_one_transaction_that_leaves_out_who_may_not_begin(la
     for n, stands in (("b", at(10)), ("d", at(10)), ("e", None)):
         assert lab.dt(n).data_timestamp == stands
         assert lab.catalog.outcome_of(f"id-{n}", at(30)) is None
+
+
+def unchanged(n: str, t: float, sequence: int = 1, *upstream: str) -> UnchangedTable:
+    record = RefreshRecord(
+        name(n),
+        f"nd-{n}-{t:g}",
+        RefreshState.SUCCEEDED,
+        SCHEDULED,
+        at(t),
+        action=RefreshAction.NO_DATA,
+    )
+    return UnchangedTable(f"id-{n}", record, sequence, frozenset(f"id-{u}" for u in upstream))
+
+
+def test_of_many_who_was_refreshed_since_is_left_and_all_that_reads_it(lab: Lab) -> None:
+    lab.make(*({*"abcdefg"} - {t.name.table for t in lab.catalog.list()}))
+    for n in "abcdefg":
+        lab.refresh(10, dt=n)
+    lab.refresh(12, dt="b")  # by another process, after it was found unchanged
+    lab.begin(30, dt="d")
+    chain = [
+        unchanged("a", 30),
+        unchanged("b", 30),
+        unchanged("c", 30, 1, "a", "b"),
+        unchanged("d", 30),
+        unchanged("e", 30, 1, "d"),
+        unchanged("f", 30, 1, "a"),
+        unchanged("g", 30, 1, "c", "f"),
+    ]
+    assert lab.catalog.no_data_of_many(chain, SCHEDULED) == {"id-a", "id-f"}
+    stands = {n: lab.dt(n).data_timestamp for n in "abcdefg"}
+    at_30 = {n for n, t in stands.items() if t == at(30)}
+    assert at_30 == {"a", "f"}
+    assert {n for n in "abcdefg" if lab.catalog.version_of(f"id-{n}", at(30))} == at_30
+
+
+def test_of_many_a_dead_attempt_is_cancelled_and_a_broken_lease_is_freed(lab: Lab) -> None:
+    lab.make(*({*"abc"} - {t.name.table for t in lab.catalog.list()}))
+    for n in "abc":
+        lab.refresh(10, dt=n)
+    lab.begin(20, dt="a")
+    lab.begin(20, dt="b")
+    lab.wall.forward(60)  # past both leases
+    lab.run("UPDATE lease SET expires = 'soon' WHERE dt_id = 'id-b'")
+    done = lab.catalog.no_data_of_many([unchanged(n, 50) for n in "abc"], SCHEDULED)
+    assert done == {"id-a", "id-b", "id-c"}
+    assert lab.catalog.outcome_of("id-a", at(20)) is RefreshState.CANCELLED
+    assert [lab.dt(n).data_timestamp for n in "abc"] == [at(50)] * 3
+
+
+def test_more_are_moved_than_a_statement_has_room_for(lab: Lab) -> None:
+    names = [f"n{i}" for i in range(1200)]
+    lab.make(*names)
+    lab.refresh(10, dt="n0")
+    lab.refresh(10, dt="n1199")
+    found = [unchanged(n, 20) for n in names]
+    assert lab.catalog.no_data_of_many(found, SCHEDULED) == {"id-n0", "id-n1199"}
+    ordinals = [r.query_id for r in lab.catalog.history(limit=2)]
+    assert ordinals == ["nd-n1199-20", "nd-n0-20"]
+
+
+def test_a_record_of_many_that_cannot_be_written_leaves_all_as_they_were(lab: Lab) -> None:
+    lab.make(*({*"ab"} - {t.name.table for t in lab.catalog.list()}))
+    for n in "ab":
+        lab.refresh(10, dt=n)
+    twice = [unchanged("a", 30), replace(unchanged("b", 30), record=unchanged("a", 30).record)]
+    with pytest.raises(Exception, match=r"(?i)unique"):
+        lab.catalog.no_data_of_many(twice, SCHEDULED)
+    assert [lab.dt(n).data_timestamp for n in "ab"] == [at(10)] * 2

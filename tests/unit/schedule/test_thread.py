@@ -79,8 +79,12 @@ class Port:
     def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
         self.looked_at.put(tuple(dues))
         with self.lock:
-            done = {dt: t for dt, t in dues if dt in self.unchanged}
-            for dt, t in done.items():
+            done: dict[str, Timestamp] = {}
+            for dt, t in dues:
+                at = (self.nodes[u].data_timestamp for u in self.nodes[dt].upstream)
+                if dt not in self.unchanged or any(reached != t for reached in at):
+                    continue
+                done[dt] = t
                 self.outcomes[dt, t] = RefreshState.SUCCEEDED
                 self.nodes[dt] = replace(self.nodes[dt], data_timestamp=t)
         return frozenset(done)
@@ -409,20 +413,44 @@ def test_a_scheduler_that_does_not_lead_starts_nothing_until_it_does(
 def test_of_many_that_are_due_those_without_anything_new_take_no_slot(
     bench: Callable[..., Bench],
 ) -> None:
-    """Level by level, each looked at once for a tick; the others run as ever."""
+    """With what waits for nothing else, each looked at once for a tick; the others run as ever."""
     names = [f"n{i}" for i in range(2 * MANY)]
     nodes = [node(name) for name in names] + [node(f"over_{n}", n) for n in names]
     lab = bench(*nodes, limit=1)
     lab.port.unchanged = {n.id for n in nodes} - {"n3", "over_n5"}
     lab.scheduler.start()
     first = lab.port.looked_at.get(timeout=PATIENCE)
-    assert sorted(dt for dt, _ in first) == sorted(names)
+    assert [dt for dt, _ in first[: len(names)]] == names
+    assert sorted(dt for dt, _ in first[len(names) :]) == sorted(f"over_{n}" for n in names)
     assert {lab.started()[0] for _ in range(3)} == {"n3", "over_n3", "over_n5"}
     lab.settle()
     looked = [dt for dt, _ in first]
     while not lab.port.looked_at.empty():
         looked += [dt for dt, _ in lab.port.looked_at.get()]
     assert len(looked) == len(set(looked))
+
+
+def test_what_waits_for_more_than_its_upstream_is_not_looked_at(
+    bench: Callable[..., Bench],
+) -> None:
+    """A chain is, from its root; who reads what is suspended, runs, or has no warehouse is not."""
+    chain = [node("c0"), *(node(f"c{i}", f"c{i - 1}") for i in range(1, MANY))]
+    lab = bench(
+        *chain,
+        replace(node("asleep"), suspended=True),
+        replace(node("busy"), running=at(FIRST), since=at(FIRST)),
+        node("over_asleep", "asleep", "c0"),
+        node("over_busy", "busy", "c0"),
+        replace(node("homeless", "c0"), warehouse="gone"),
+        replace(node("runs", "c0"), running=at(FIRST - 48), since=at(FIRST - 48)),
+        node("over_gone", "dropped", "c1"),
+    )
+    lab.scheduler.start()
+    looked = [dt for dt, _ in lab.port.looked_at.get(timeout=PATIENCE)]
+    assert sorted(looked) == sorted([*(n.id for n in chain), "over_gone"])
+    places = {dt: i for i, dt in enumerate(looked)}
+    assert [places[n.id] for n in chain] == sorted(places[n.id] for n in chain)
+    assert places["over_gone"] > places["c1"]
 
 
 def test_of_few_that_are_due_each_is_refreshed_in_a_slot(bench: Callable[..., Bench]) -> None:
