@@ -6,18 +6,15 @@ refresh and after Spark's own commit, each beside the next one."""
 from __future__ import annotations
 
 import argparse
-import gc
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import psutil
 
 import dt_jupyter
 from bench.many import make_sources, refresh
+from bench.meters import read_memory
 from dt_jupyter.engine import Engine
 
 TABLES = {
@@ -31,7 +28,6 @@ TABLES = {
     "FROM events",
 }
 EVERY = 50
-MEGABYTE = 1 << 20
 
 
 def make(dt: Engine, rows: int) -> None:
@@ -48,15 +44,6 @@ def change(dt: Engine, table: str, number: int, rows: int) -> None:
         dt.sql(f"UPDATE {table} SET v = v + 1 WHERE id % 9973 = {number}")
     if number % 9 == 0:
         dt.sql(f"DELETE FROM {table} WHERE id % 9967 = {number}")
-
-
-def memory(dt: Engine) -> tuple[float, float]:
-    """Megabytes of this process, and of the JVM's heap that are in use after a collection."""
-    gc.collect()
-    jvm: Any = dt.spark._jvm
-    jvm.java.lang.System.gc()
-    heap = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()
-    return psutil.Process().memory_info().rss / MEGABYTE, heap.getUsed() / MEGABYTE
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -106,7 +93,7 @@ def main() -> None:
                     took.append(timed(lambda n=name: refresh(dt, n)))
                     done += 1
                     if done % EVERY == 0:
-                        python, heap = memory(dt)
+                        python, heap = read_memory(dt.spark)
                         middle = statistics.median(took)
                         print(f"| {done} | {python:.0f} | {heap:.0f} | {middle:.0f} |", flush=True)
                         took.clear()

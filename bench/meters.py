@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,15 @@ class Reading:
     def since(self, before: Reading) -> Reading:
         """What was spent between two readings."""
         return Reading(*(b - a for a, b in zip(astuple(before), astuple(self), strict=True)))
+
+
+def read_memory(spark: SparkSession) -> tuple[float, float]:
+    """Megabytes of this process, and of the JVM's heap that are in use after a collection."""
+    gc.collect()
+    jvm: Any = spark._jvm
+    jvm.java.lang.System.gc()
+    heap = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage()
+    return psutil.Process().memory_info().rss / MEGABYTE, heap.getUsed() / MEGABYTE
 
 
 class Meters:

@@ -6,6 +6,7 @@ that has just begun pays is measured by `bench.cold`."""
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import statistics
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import dt_jupyter
 from bench.data import MIXES, change, generate, load
-from bench.meters import Meters, Reading
+from bench.meters import Meters, Reading, read_memory
 from bench.tpch import queries as tpch
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import RefreshRecord, Tuning
@@ -112,12 +113,22 @@ def report(found: dict[str, list[Run]]) -> None:
 # -- the command -----------------------------------------------------------------------------------
 
 
+def tell_memory(dt: Engine, when: str) -> None:
+    """Of the driver's two processes, with what is kept for the next refresh."""
+    python, heap = read_memory(dt.spark)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"memory {when}: Python {python:.0f} MB (most {most:.0f}), heap {heap:.0f} MB", flush=True
+    )
+
+
 def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: int) -> None:
     """Creates the queries' tables and refreshes them round after round. SystemExit where one does
     not hold what its query gives at the end."""
     for name, query in queries.items():
         dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} AS {query}")
     meters = Meters(dt.spark)
+    tell_memory(dt, "after creation")
     found: dict[str, list[Run]] = {name: [] for name in queries}
     for number in range(rounds):
         change(dt, share, mix, 7 * (number + 1))
@@ -125,6 +136,7 @@ def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds:
             found[name].append(run)
             took = f"{run.refresh.wall:.2f} s beside {run.recompute.wall:.2f} s"
             print(f"round {number + 1} of {rounds}: {name} {took}", file=sys.stderr, flush=True)
+        tell_memory(dt, f"after round {number + 1}")
     print(f"\n## {mix}, {share:.2%}, {rounds} rounds")
     report(found)
     for name in queries:
