@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
@@ -86,12 +86,21 @@ def standing_after(
 
 def advance_standing(connection: Connection, dt_id: str, after: dict[str, Any]) -> None:
     """Set the standing; from now on there is a version for exactly its data timestamp."""
-    set_standing(connection, dt_id, **after)
-    if after["version"] is not None:
-        at = {"of_dt": dt_id, "of_time": after["data_timestamp"]}
-        connection.execute(_UNMAP, at)  # one is there already only if the standing was set back
-        values = {key: after[key] for key in ("data_timestamp", "version")}
-        connection.execute(_version.insert(), {"dt_id": dt_id, **values})
+    advance_standings(connection, {dt_id: after})
+
+
+def advance_standings(connection: Connection, moves: Mapping[str, dict[str, Any]]) -> None:
+    """As `advance_standing`, of many by their ids, in a few statements."""
+    connection.execute(_UPDATE, [{"of_dt": dt_id, **after} for dt_id, after in moves.items()])
+    rows = [
+        {"dt_id": dt_id, **{key: after[key] for key in ("data_timestamp", "version")}}
+        for dt_id, after in moves.items()
+        if after["version"] is not None
+    ]
+    if rows:  # one is there already only if the standing was set back
+        at = [{"of_dt": row["dt_id"], "of_time": row["data_timestamp"]} for row in rows]
+        connection.execute(_UNMAP, at)
+        connection.execute(_version.insert(), rows)
 
 
 def read_standing(connection: Connection, dt_id: str) -> RowMapping:
@@ -137,9 +146,17 @@ def complete_record(
 
 
 def insert_record(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
-    assert RefreshState.SCHEDULED.may_become(record.state), record.state
-    connection.execute(_INSERT, from_record(record) | {"dt_id": dt_id})
-    _tell(connection, dt_id, record)
+    insert_records(connection, {dt_id: record})
+
+
+def insert_records(connection: Connection, records: Mapping[str, RefreshRecord]) -> None:
+    """One of each dynamic table, by their ids, in this order."""
+    for record in records.values():
+        assert RefreshState.SCHEDULED.may_become(record.state), record.state
+    rows = [from_record(record) | {"dt_id": dt_id} for dt_id, record in records.items()]
+    connection.execute(_INSERT, rows)
+    for dt_id, record in records.items():
+        _tell(connection, dt_id, record)
 
 
 def rewrite_record(connection: Connection, dt_id: str, record: RefreshRecord) -> bool:
@@ -156,32 +173,6 @@ def rewrite_record(connection: Connection, dt_id: str, record: RefreshRecord) ->
 def _tell(connection: Connection, dt_id: str, record: RefreshRecord) -> None:
     if record.state.final and record.end is not None:
         add_event(connection, refresh_event(dt_id, record, record.end))
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """What a refresh that found nothing new sets: a standing, as of `standing_after`, a record."""
-
-    dt_id: str
-    after: dict[str, Any]
-    record: RefreshRecord
-
-
-def write_moves(connection: Connection, moves: Sequence[Move]) -> None:
-    """As `advance_standing` and `insert_record`, of many in a few statements."""
-    if not moves:
-        return
-    connection.execute(_UPDATE, [{"of_dt": m.dt_id, **m.after} for m in moves])
-    mapped = [m for m in moves if m.after["version"] is not None]
-    if mapped:
-        at = [{"of_dt": m.dt_id, "of_time": m.after["data_timestamp"]} for m in mapped]
-        connection.execute(_UNMAP, at)
-        keys = ("data_timestamp", "version")
-        rows = [{"dt_id": m.dt_id, **{key: m.after[key] for key in keys}} for m in mapped]
-        connection.execute(_version.insert(), rows)
-    connection.execute(_INSERT, [from_record(m.record) | {"dt_id": m.dt_id} for m in moves])
-    for move in moves:
-        _tell(connection, move.dt_id, move.record)
 
 
 def add_pins(connection: Connection, attempt_id: str, pins: Iterable[tuple[str, int]]) -> None:

@@ -14,18 +14,18 @@ from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import leases, schema, tables
 from dt_jupyter.catalog.attempt_rows import (
-    Move,
     add_pins,
     advance_standing,
+    advance_standings,
     complete_record,
     insert_record,
+    insert_records,
     newest_tick,
     read_standing,
     read_standings,
     rewrite_record,
     set_standing,
     standing_after,
-    write_moves,
 )
 from dt_jupyter.catalog.codec import (
     from_definition,
@@ -71,6 +71,11 @@ _CHANGED = Reason("DEFINITION_CHANGED", "The definition was changed while a refr
 
 _NOT_NOW = frozenset(("DT-1101", "DT-2101", "DT-2104", "DT-2109"))
 """It is gone, has no data yet, is being refreshed, or is there already."""
+
+
+def _stands(row: RowMapping, found: UnchangedTable) -> bool:
+    """Whether a dynamic table is as it was when it was found unchanged."""
+    return row["sequence"] == found.sequence and row["needs_reinit"] is None
 
 
 class Overtaken(Exception):
@@ -187,9 +192,10 @@ class Attempts(Store):
             row = read_standing(connection, dt_id)
             held = leases.read_lease(connection, dt_id)
             aimed = replace(record, data_timestamp=data_timestamp)
-            move = self._moved(connection, dt_id, trigger, aimed, row, held)
-            write_moves(connection, [move])
-        return move.record
+            after, stored = self._unchanged(connection, trigger, aimed, row, held)
+            advance_standing(connection, dt_id, after)
+            insert_record(connection, dt_id, stored)
+        return stored
 
     def no_data_of_many(
         self, unchanged: Iterable[UnchangedTable], trigger: RefreshTrigger
@@ -202,47 +208,36 @@ class Attempts(Store):
             ids = [each.dt_id for each in found]
             standings = read_standings(connection, ids)
             held = leases.read_leases(connection, ids)
-            left, moves = set[str](), list[Move]()
+            left, after, records = set[str](), dict[str, Any](), dict[str, RefreshRecord]()
             for each in found:
                 dt_id, row = each.dt_id, standings.get(each.dt_id)
-                stands = row is not None and row["sequence"] == each.sequence
-                move = None
-                if row is not None and stands and left.isdisjoint(each.upstream):
-                    move = self._move_now(connection, each, row, held.get(dt_id), trigger)
-                if move is None:
-                    left.add(dt_id)
+                left.add(dt_id)
+                if row is None or not _stands(row, each) or not left.isdisjoint(each.upstream):
+                    continue
+                try:
+                    after[dt_id], records[dt_id] = self._unchanged(
+                        connection, trigger, each.record, row, held.get(dt_id)
+                    )
+                except DTError as e:
+                    if e.code not in _NOT_NOW:
+                        raise
                 else:
-                    moves.append(move)
-            write_moves(connection, moves)
-        return frozenset(move.dt_id for move in moves)
+                    left.remove(dt_id)
+            if records:
+                advance_standings(connection, after)
+                insert_records(connection, records)
+        return frozenset(records)
 
-    def _move_now(
+    def _unchanged(
         self,
         connection: Connection,
-        each: UnchangedTable,
-        row: RowMapping,
-        held: RowMapping | None,
-        trigger: RefreshTrigger,
-    ) -> Move | None:
-        """None where it may not begin, or is there already."""
-        try:
-            return self._moved(connection, each.dt_id, trigger, each.record, row, held)
-        except DTError as e:
-            if e.code not in _NOT_NOW:
-                raise
-            return None
-
-    def _moved(
-        self,
-        connection: Connection,
-        dt_id: str,
         trigger: RefreshTrigger,
         record: RefreshRecord,
         row: RowMapping,
         held: RowMapping | None,
-    ) -> Move:
-        """What a refresh that found nothing new sets; an attempt that is dead is told so. Raises
-        before that."""
+    ) -> tuple[dict[str, Any], RefreshRecord]:
+        """What a refresh that found nothing new sets of the row, and its record; an attempt that is
+        dead is told so. Raises before that."""
         now, t = self.clock.now(), record.data_timestamp
         self._require_turn(row, held, trigger, t, now)
         before = to_frontier(row["frontier"])
@@ -253,8 +248,7 @@ class Attempts(Store):
         frontier = record.frontier or replace(before, data_timestamp=t)
         known = replace(record, frontier=frontier, version=row["version"])
         stored = complete_record(known, row, now)
-        after = standing_after(stored, row, frontier, row["sequence"], row["version"])
-        return Move(dt_id, after, stored)
+        return standing_after(stored, row, frontier, row["sequence"], row["version"]), stored
 
     def fail(
         self, attempt: Attempt, record: RefreshRecord, counts: bool | None = None

@@ -81,6 +81,8 @@ def _with_readers(
     state: State, decisions: Sequence[Decision], ready: Mapping[str, Timestamp]
 ) -> dict[str, Timestamp]:
     """What is ready, and what would be once all of it has been refreshed, upstream first."""
+    if not ready:
+        return {}
     waits = (d for d in decisions if isinstance(d, Wait) and d.reason.code == "UPSTREAM_PENDING")
     pending = {wait.dt: wait.data_timestamp for wait in waits}
     due: dict[str, Timestamp] = {}

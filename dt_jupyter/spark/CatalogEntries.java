@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Product;
 import scala.collection.Iterator;
@@ -21,7 +22,7 @@ import scala.collection.immutable.Map;
  *
  * CREATE VIEW and CREATE TABLE read the log of each table, which takes some 10 ms; what they enter
  * is known. Each entry is that of a pattern, which Spark has made of such a statement, but for what
- * is told of it. Janino compiles this, as PlanSurvey.java.
+ * is told of it; of a table its log tells the rest. Janino compiles this, as PlanSurvey.java.
  */
 public final class CatalogEntries {
   private static final String QUERIED = "view.query.out.";
@@ -95,6 +96,10 @@ public final class CatalogEntries {
       put(at, "locationUri", Option.apply(uri));
       put(changes, "storage", changed(pattern.storage(), at));
       put(changes, "tableType", CatalogTableType.EXTERNAL()); // else DROP TABLE deletes its files
+      put(changes, "schema", new StructType());
+      put(changes, "properties", pattern.properties().empty());
+      put(changes, "comment", Option.empty());
+      put(changes, "stats", Option.empty());
     }
     return (CatalogTable) changed(pattern, changes);
   }

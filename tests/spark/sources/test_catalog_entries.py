@@ -97,6 +97,8 @@ def fill(lab: Lab) -> None:
     for name, columns in TABLES.items():
         folder = lab.context.layout.tables / name
         lab.sql(f"CREATE TABLE {name} {columns} LOCATION '{folder}'")
+    lab.sql(f"CREATE TABLE odd (id INT) USING delta LOCATION '{lab.folder}/o %20 é+'")
+    lab.sql("INSERT INTO odd VALUES (7)")
     lab.sql("INSERT INTO plain VALUES (1, 2), (3, 4)")
     lab.sql("INSERT INTO there.plain VALUES (5, 6)")
     for name, query in DYNAMIC.items():
@@ -120,10 +122,11 @@ def test_each_name_is_what_a_statement_makes_of_it(
     assert known(lab) == by_statements
     left = {*by_statements} - {str(name) for name in added}
     # the first of each kind, a column of another name in the files, and what is the user's
-    assert len(left & {*TABLES}) == 1
-    assert left - {*TABLES} == {"dt_first", "dt_sums", "by_user"}
+    assert len(left & {*TABLES, "odd"}) == 1
+    assert left - {*TABLES, "odd"} == {"dt_first", "dt_sums", "by_user"}
     assert lab.rows("dt_plain") == [(1, 2), (3, 4)]
     assert lab.rows("by_user") == [(2,), (4,)]
+    assert lab.rows("odd") == [(7,)]
     assert lab.spark.table("there.dt_other").collect()[0][0] == 5
     lab.insert("plain", "5, 6")
     assert lab.refresh("dt_sums") == "INCREMENTAL"

@@ -460,9 +460,10 @@ def unchanged(n: str, t: float, sequence: int = 1, *upstream: str) -> UnchangedT
 
 
 def test_of_many_who_was_refreshed_since_is_left_and_all_that_reads_it(lab: Lab) -> None:
-    lab.make(*({*"abcdefg"} - {t.name.table for t in lab.catalog.list()}))
-    for n in "abcdefg":
+    lab.make(*({*"abcdefgh"} - {t.name.table for t in lab.catalog.list()}))
+    for n in "abcdefgh":
         lab.refresh(10, dt=n)
+    lab.catalog.update("id-h", needs_reinit=Reason("X", "It has another definition."))
     lab.refresh(12, dt="b")  # by another process, after it was found unchanged
     lab.begin(30, dt="d")
     chain = [
@@ -473,12 +474,13 @@ def test_of_many_who_was_refreshed_since_is_left_and_all_that_reads_it(lab: Lab)
         unchanged("e", 30, 1, "d"),
         unchanged("f", 30, 1, "a"),
         unchanged("g", 30, 1, "c", "f"),
+        unchanged("h", 30),
     ]
     assert lab.catalog.no_data_of_many(chain, SCHEDULED) == {"id-a", "id-f"}
-    stands = {n: lab.dt(n).data_timestamp for n in "abcdefg"}
+    stands = {n: lab.dt(n).data_timestamp for n in "abcdefgh"}
     at_30 = {n for n, t in stands.items() if t == at(30)}
     assert at_30 == {"a", "f"}
-    assert {n for n in "abcdefg" if lab.catalog.version_of(f"id-{n}", at(30))} == at_30
+    assert {n for n in "abcdefgh" if lab.catalog.version_of(f"id-{n}", at(30))} == at_30
 
 
 def test_of_many_a_dead_attempt_is_cancelled_and_a_broken_lease_is_freed(lab: Lab) -> None:
