@@ -82,10 +82,12 @@ def _first(row: RowMapping) -> Any:
 
 
 class _State(threading.local):
-    """Of the running thread: the transaction in which it reads one state of the catalog, and what
-    it has asked of it; None where it reads each time what is there then."""
+    """Of the running thread: the transaction in which it reads one state of the catalog, what it
+    has asked of it, and what it is going to write; None where it reads each time what is there
+    then."""
 
     answers: dict[Hashable, object] | None = None
+    expected: dict[Hashable, object] | None = None
     connection: Connection | None = None
     ends: ExitStack | None = None
 
@@ -198,12 +200,12 @@ class Store:
         if state.answers is not None:
             yield
             return
-        state.answers = {}
+        state.answers, state.expected = {}, {}
         try:
             yield
         finally:
             self.read_anew()
-            state.answers = None
+            state.answers = state.expected = None
 
     def read_anew(self) -> None:
         """What this thread has read in a block of `one_state` may have changed."""
@@ -238,12 +240,20 @@ class Store:
 
     def _answer(self, question: Hashable, ask: Callable[[], T]) -> T:
         """What `ask` gives: in a block of `one_state` once."""
-        answers = self._state.answers
-        if answers is None:
+        answers, expected = self._state.answers, self._state.expected
+        if answers is None or expected is None:
             return ask()
+        if question in expected:
+            return cast(T, expected[question])
         if question not in answers:
             answers[question] = ask()
         return cast(T, answers[question])
+
+    def _expect(self, question: Hashable, answer: object) -> None:
+        """In a block of `one_state`: the answer from now on, whatever is written in it besides."""
+        expected = self._state.expected
+        assert expected is not None
+        expected[question] = answer
 
     @contextmanager
     def _begun(self, engine: Callable[[], Engine]) -> Iterator[Connection]:

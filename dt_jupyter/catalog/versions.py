@@ -105,9 +105,7 @@ class Versions(Store):
     def expect_version(self, dt_id: str, data_timestamp: Timestamp, version: int | None) -> None:
         """To be called in a block of `one_state`: what follows in it goes on from a version that is
         on record only when all of it is."""
-        answers = self._state.answers
-        assert answers is not None
-        answers["version", dt_id, data_timestamp] = version
+        self._expect(("version", dt_id, data_timestamp), version)
 
     def _read_version(self, dt_id: str, data_timestamp: Timestamp) -> int | None:
         with self._read() as connection:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,3 +167,21 @@ def test_a_graph_is_moved_at_once_as_far_as_table_by_table(quick_lab: Lab, seed:
     actions = {str(lab.engine.records(ids[dt_id], 1)[0].action) for dt_id in at_once}
     assert actions <= {"NO_DATA"}
     lab.verified(*(ids[dt_id] for dt_id in at_once))
+
+
+def test_files_that_have_come_are_left_to_a_refresh(quick_lab: Lab, tmp_path: Path) -> None:
+    lab, folder = quick_lab, tmp_path / "inbox"
+    lab.spark.range(3).write.parquet(str(folder))
+    lab.sql(f"CREATE TABLE inbox USING parquet LOCATION '{folder}'")
+    lab.table("item", "id LONG", "1")
+    lab.dynamic_table("of_files", "SELECT id FROM inbox")
+    lab.dynamic_table("of_path", f"SELECT id FROM parquet.`{folder}`")
+    lab.dynamic_table("both", "SELECT id FROM of_files JOIN item USING (id)")
+    assert due(lab, "of_files", "of_path", "both")[1] == ["both", "of_files", "of_path"]
+    lab.spark.range(3, 5).write.mode("append").parquet(str(folder))
+    assert due(lab, "of_files", "of_path", "both")[1] == []
+    for name in ("of_path", "both"):
+        lab.refresh(name)
+    assert lab.rows("of_files") == [(i,) for i in range(5)]
+    assert due(lab, "of_files", "of_path", "both")[1] == ["both", "of_files", "of_path"]
+    lab.verified("of_files", "of_path", "both")

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from dt_jupyter.catalog import Catalog, Owner, StageRow
 from dt_jupyter.model import Frontier, SchedulingState
+from dt_jupyter.sources.publications import Publications
 from tests.unit.catalog_lab import Lab, at, name
 
 OTHER = Owner("host-b", 200, "uid-other", "1")
@@ -120,6 +121,8 @@ def test_a_version_that_is_expected_is_so_in_it_alone(lab: Lab) -> None:
         lab.catalog.expect_version("id-a", at(10), 7)
         assert lab.catalog.version_of("id-a", at(10)) == 7
         assert lab.catalog.version_of("id-a", at(11)) is None
+        lab.catalog.resolve_all(at(10), {"t": lambda: 3})  # which writes
+        assert lab.catalog.version_of("id-a", at(10)) == 7
     assert lab.catalog.version_of("id-a", at(10)) is None
 
 
@@ -162,3 +165,18 @@ def test_a_row_that_cannot_be_read_is_told_in_it_too(lab: Lab) -> None:
         with pytest.raises(Exception, match="DT-5112"):
             lab.catalog.by_id("id-b")
         assert lab.catalog.get_all([name("a")]).keys() == {name("a")}
+
+
+def test_who_waits_for_a_publication_in_it_hears_of_its_end(lab: Lab) -> None:
+    values = ["'i'", "'BEGIN'", "'/t'", "1", *(["''"] * 4), "1", *(["''"] * 2), "'[]'", "''"]
+    lab.run(f"INSERT INTO intent VALUES ({', '.join(values)})")
+    with lab.catalog.one_state():
+        assert lab.catalog.publishing() == {"i"}
+        ended = Publications(lab.catalog, finish=lambda: end_publication(lab))
+        ended.await_end()
+        assert lab.catalog.publishing() == frozenset()
+
+
+def end_publication(lab: Lab) -> None:
+    """As another process does, between two looks of who waits."""
+    lab.run("DELETE FROM intent")
