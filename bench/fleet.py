@@ -157,6 +157,8 @@ def main() -> None:
             )
             maker.start()
             maker.join()
+            if maker.exitcode:
+                raise SystemExit("the lake could not be made")
         measure(lake)
 
 

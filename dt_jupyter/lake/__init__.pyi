@@ -184,9 +184,9 @@ from .write.backing_table import (
     enable_feed as enable_feed,
     put_aside as put_aside,
     register as register,
-    register_alike as register_alike,
     restore_folder as restore_folder,
     retain as retain,
+    table_entry as table_entry,
 )
 from .write.clustering import (
     MOST_COLUMNS as MOST_COLUMNS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,11 @@ from dt_jupyter.lake import (
     is_delta,
     list_folders,
     register,
-    register_alike,
     require_whole,
     sql_path,
     sql_string,
     sql_table,
+    table_entry,
 )
 from dt_jupyter.model import (
     DTError,
@@ -45,6 +45,7 @@ from dt_jupyter.sources.mend_table import is_to_mend, is_unreadable
 from dt_jupyter.sources.source_names import Sources
 from dt_jupyter.spark import (
     FILE_FORMATS,
+    TableEntry,
     ViewEntry,
     add_entries,
     keeps_own_names,
@@ -93,16 +94,7 @@ class Publisher:
     def _create_schema(self, schema: str) -> None:
         self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
 
-    def _publish_alike(self, pattern: Name, entries: Sequence[ViewEntry]) -> frozenset[Name]:
-        """As `publish`, of many, in a session that keeps its own names and knows one: those that
-        it knows now. Spark reads nothing of them."""
-        if not keeps_own_names(self.spark):
-            return frozenset()
-        for schema in {entry.name.schema for entry in entries} - {pattern.schema}:
-            self._create_schema(schema)
-        return add_entries(self.spark, pattern, entries)
-
-    def _entry(self, table: DynamicTable) -> ViewEntry | None:
+    def _view_entry(self, table: DynamicTable) -> ViewEntry | None:
         """The view of a table that can be read, whose columns are as its log has them; None where
         Spark has more to say of it."""
         if table.frontier is None or table.needs_reinit or not _is_known_to_spark(table.name):
@@ -187,45 +179,58 @@ class Publisher:
             self.spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {place}")
 
     def _restore_tables(self, tables: Mapping[Name, str]) -> None:
-        plain = {name: path for name, path in tables.items() if self._is_plain_table(name, path)}
+        self._restore_alike(
+            Named.TABLE,
+            {n: f"Repair {path}, or DROP TABLE {n}." for n, path in tables.items()},
+            lambda name: self._register(name, tables[name]),
+            lambda name: self._table_entry(name, tables[name]),
+        )
+
+    def _restore_alike(
+        self,
+        kind: Named,
+        hints: Mapping[Name, str],
+        restore: Callable[[Name], None],
+        describe: Callable[[Name], TableEntry | ViewEntry | None],
+    ) -> None:
+        """Each by `restore`; in a session that keeps its own names only the first of those that can
+        be described, which is the pattern by which the others are made known in one call."""
+        entries = []
+        if keeps_own_names(self.spark):
+            entries = [e for name in hints if (e := describe(name)) is not None]
         done = frozenset[Name]()
-        for name, path in tables.items():
+        for name, hint in hints.items():
             if name in done:
                 continue
-            with self._restoring(Named.TABLE, name, f"Repair {path}, or DROP TABLE {name}."):
-                self._register(name, path)
-            if plain.pop(name, None) is not None and not done:
-                done = register_alike(self.spark, name, plain)
-                self._lift(Named.TABLE, done)
+            with self._restoring(kind, name, hint):
+                restore(name)
+            if entries and name == entries[0].name:
+                for schema in {entry.name.schema for entry in entries[1:]} - {name.schema}:
+                    self._create_schema(schema)
+                done = add_entries(self.spark, name, entries[1:])
+                for each in done:
+                    self.quarantine.lift(kind, each)
 
-    def _lift(self, kind: Named, names: Iterable[Name]) -> None:
-        for name in names:
-            self.quarantine.lift(kind, name)
-
-    def _is_plain_table(self, name: Name, path: str) -> bool:
-        """Whether Spark has nothing to say of a table but that it is there."""
+    def _table_entry(self, name: Name, path: str) -> TableEntry | None:
+        """None of a table of which Spark has more to say than that it is there."""
         if self.sources.copies.holds(path) or not _is_known_to_spark(name):
-            return False
+            return None
         log = self.sources.logs[path]
         try:
             require_whole(log)
-            return log.protocol().features <= PLAIN_FEATURES
+            plain = log.protocol().features <= PLAIN_FEATURES
         except (LakeError, OSError):
-            return False
+            return None
+        return table_entry(name, path) if plain else None
 
     def _restore_dynamic_tables(self, tables: Iterable[DynamicTable]) -> None:
-        waiting = list(tables)
-        entries = {t.name: e for t in waiting if (e := self._entry(t)) is not None}
-        done = frozenset[Name]()
-        for table in waiting:
-            if table.name in done:
-                continue
-            hint = f"DROP DYNAMIC TABLE {table.name} removes it."
-            with self._restoring(Named.DYNAMIC_TABLE, table.name, hint):
-                self.publish(table)
-            if entries.pop(table.name, None) is not None and not done:
-                done = self._publish_alike(table.name, list(entries.values()))
-                self._lift(_DT, done)
+        known = {table.name: table for table in tables}
+        self._restore_alike(
+            _DT,
+            {name: f"DROP DYNAMIC TABLE {name} removes it." for name in known},
+            lambda name: self.publish(known[name]),
+            lambda name: self._view_entry(known[name]),
+        )
 
     def _restore_files(self) -> None:
         """The tables of other formats that dynamic tables read: a session's catalog is gone with

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Name
 from dt_jupyter.spark.compiled_java import compile_java
+from dt_jupyter.spark.relations import identifier_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +42,18 @@ class TableEntry:
 
 
 def add_entries(
-    spark: SparkSession, pattern: Name, entries: Sequence[ViewEntry] | Sequence[TableEntry]
+    spark: SparkSession, pattern: Name, entries: Sequence[ViewEntry | TableEntry]
 ) -> frozenset[Name]:
     """Adds them to the catalog of a classic session, as one of their kind, `pattern`, is there:
     those that are there now. There may be something else of a name, or Spark may refuse it. Nothing
     of them is read."""
     session: Any = spark
     state = session._jsparkSession.sessionState()
-    catalog, jvm = state.catalog(), session._jvm
-    identifier = getattr(jvm, _IDENTIFIER)
-    known = identifier(pattern.table, jvm.scala.Option.apply(pattern.schema))
+    catalog, known = state.catalog(), identifier_of(session, pattern.table, pattern.schema)
     if not entries or not catalog.tableExists(known):
         return frozenset()
     told = json.dumps([entry.described() for entry in entries])
-    adder = compile_java(jvm, "CatalogEntries")
+    adder = compile_java(session._jvm, "CatalogEntries")
     like = catalog.getTableMetadata(known)
     added = json.loads(adder.add(catalog, state.newHadoopConf(), like, told))
     return frozenset(entries[place].name for place in added)

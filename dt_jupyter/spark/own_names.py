@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.path_texts import path_of_text, path_of_uri, text_of_path
-from dt_jupyter.spark.relations import lookup
+from dt_jupyter.spark.relations import identifier_of, lookup
 from dt_jupyter.sql import literal
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ def forget_relation(spark: SparkSession, name: Name) -> None:
     catalog = _catalog(spark)
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    identifier = getattr(jvm, f"{_CATALYST}.TableIdentifier")
-    found = identifier(name.table, jvm.scala.Option.apply(name.schema))
+    found = identifier_of(spark, name.table, name.schema)
     if not catalog.databaseExists(name.schema) or not catalog.tableExists(found):
         return
     table = catalog.getTableMetadata(found)

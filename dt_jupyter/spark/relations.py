@@ -67,11 +67,10 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
         return _described(spark, name, temporary=temporary)
     session: Any = spark
     catalog = session._jsparkSession.sessionState().catalog()
-    identifier, option = _class(session, _IDENTIFIER), _class(session, "scala.Option")
     here = temporary and name.schema == catalog.getCurrentDatabase().lower()
-    if here and catalog.isTempView(identifier(name.table, option.empty())):
+    if here and catalog.isTempView(identifier_of(session, name.table)):
         return CatalogRelation(RelationKind.TEMPORARY_VIEW)
-    full = identifier(name.table, option.apply(name.schema))
+    full = identifier_of(session, name.table, name.schema)
     if not catalog.databaseExists(name.schema) or not catalog.tableExists(full):
         return None
     metadata = catalog.getTableMetadata(full)
@@ -92,6 +91,12 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
         path_of_uri(location) if location is not None else None,
         files=_stored_files(metadata) if provider in FILE_FORMATS else None,
     )
+
+
+def identifier_of(session: Any, table: str, schema: str | None = None) -> Any:
+    """A name as Spark's catalog takes it, of a classic session."""
+    option = _class(session, "scala.Option")
+    return _class(session, _IDENTIFIER)(table, option.apply(schema) if schema else option.empty())
 
 
 def _held(option: Any) -> str | None:

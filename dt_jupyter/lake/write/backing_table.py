@@ -19,10 +19,8 @@ from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import Name, quote
 from dt_jupyter.spark import (
     TableEntry,
-    add_entries,
     confs,
     is_connect,
-    keeps_own_names,
     lookup,
     storage_at,
     storage_of,
@@ -170,17 +168,9 @@ def register(spark: SparkSession, name: Name, path: TablePath) -> None:
         raise NameTaken(f"{name} is another table of the session", name=str(name))
 
 
-def register_alike(
-    spark: SparkSession, pattern: Name, tables: Mapping[Name, TablePath]
-) -> frozenset[Name]:
-    """As `register`, of many tables, in a session that keeps its own names and knows one of their
-    kind, `pattern`: those that it knows now. Spark reads nothing of them."""
-    if not keeps_own_names(spark):
-        return frozenset()
-    for schema in {name.schema for name in tables} - {pattern.schema}:
-        spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
-    entries = [TableEntry(name, text_of_path(_real(path))) for name, path in tables.items()]
-    return add_entries(spark, pattern, entries)
+def table_entry(name: Name, path: TablePath) -> TableEntry:
+    """What `register` makes of a table in a session that keeps its own names."""
+    return TableEntry(name, text_of_path(_real(path)))
 
 
 def _real(path: TablePath) -> str:
@@ -237,7 +227,7 @@ __all__ = [
     "drop_folder",
     "enable_feed",
     "register",
-    "register_alike",
     "restore_folder",
     "retain",
+    "table_entry",
 ]

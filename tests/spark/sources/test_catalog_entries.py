@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from dt_jupyter.lake.write import backing_table
 from dt_jupyter.model import Name
 from dt_jupyter.sources import view_registry
 from dt_jupyter.spark import TableEntry, ViewEntry, add_entries, list_relations
@@ -51,8 +50,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> list[Name]:
         names.extend(found)
         return found
 
-    for module in (view_registry, backing_table):
-        monkeypatch.setattr(module, "add_entries", spy)
+    monkeypatch.setattr(view_registry, "add_entries", spy)
     return names
 
 
@@ -113,8 +111,7 @@ def test_each_name_is_what_a_statement_makes_of_it(
     lab = quick_lab
     fill(lab)
     with monkeypatch.context() as patched:
-        for module in (view_registry, backing_table):
-            patched.setattr(module, "add_entries", none_added)
+        patched.setattr(view_registry, "add_entries", none_added)
         forget_all(lab)
         by_statements = known(lab)
     added.clear()
