@@ -50,11 +50,13 @@ class Versions(Store):
         outside the transaction."""
         if not computes:
             return {}
-        found = select(_resolved.c.table_id, _resolved.c.version).where(
-            _resolved.c.data_timestamp == data_timestamp, _resolved.c.table_id.in_([*computes])
-        )
 
         def read(connection: Connection) -> dict[str, int]:
+            asked = (
+                _resolved.c.data_timestamp == data_timestamp,
+                _resolved.c.table_id.in_([*computes]),
+            )
+            found = select(_resolved.c.table_id, _resolved.c.version).where(*asked)
             return {table_id: int(version) for table_id, version in connection.execute(found)}
 
         if self._reads_one_state:

@@ -17,7 +17,10 @@ from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import RefreshRecord, RefreshState
 
 _history, _graph = schema.history, schema.graph_history
-_OPEN = (RefreshState.EXECUTING, RefreshState.SCHEDULED)
+_OF_A_LEASE = select(schema.lease.c.attempt).where(schema.lease.c.attempt.is_not(None))
+_RUNNING = (  # by their ids: the history has no index of states
+    _history.c.query_id.in_(_OF_A_LEASE) & (_history.c.state == RefreshState.EXECUTING)
+)
 _NEWEST = select(func.max(_history.c.ordinal)).where(_history.c.ordinal < NO_ORDINAL)
 _MOST = 500
 """Refreshes that are told of at once: of more the oldest are left out."""
@@ -43,7 +46,7 @@ class Watch(Store):
     def present(self) -> News:
         """How it stands now, with the refreshes that run."""
         with self._read() as connection:
-            return self._news(connection, _history.c.state.in_(_OPEN))
+            return self._news(connection, _RUNNING)
 
     def news(self, after: int, running: Collection[str]) -> News:
         """The refreshes that began after that row of the history, and those of `running` (their

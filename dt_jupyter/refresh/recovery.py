@@ -40,9 +40,11 @@ def recover_table(catalog: Catalog, log: TableLog, table: DynamicTable) -> Dynam
     Log ahead: the commit stands, so the catalog follows. Log behind (restored, cut, another
     table), or rows written by something else: the next refresh reinitialises.
     """
-    if not is_delta(log.path):
+    try:
+        newest = log.version()
+    except TableGone:
         return _reinitialise(catalog, table, "LOG_LOST", "the backing table no longer exists")
-    if log.version() == table.version:
+    if newest == table.version:
         return table
     found = recover(log.path, f"dt:{table.id}")
     sequence = found.sequence if found else 0

@@ -82,16 +82,17 @@ class Layout:
         """Backing tables of which nothing can be read, put aside when they are made anew."""
         return self.own / "broken"
 
-    def folder(self, dt_id: str) -> Path:
-        return self.own / "dynamic" / dt_id
+    def folder(self, dt_id: str, *inside: str) -> Path:
+        """Of a dynamic table, or what is in it: made in one step, as a tick asks for thousands."""
+        return self.own.joinpath("dynamic", dt_id, *inside)
 
     def public(self, dt_id: str) -> Path:
         """The backing table of a dynamic table."""
-        return self.folder(dt_id) / "public"
+        return self.folder(dt_id, "public")
 
     def stage(self, dt_id: str, ordinal: int) -> Path:
         """The backing table of a hidden stage."""
-        return self.folder(dt_id) / f"stage_{ordinal}"
+        return self.folder(dt_id, f"stage_{ordinal}")
 
     @property
     def staged(self) -> Path:

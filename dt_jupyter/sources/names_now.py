@@ -161,7 +161,9 @@ def _is_path_of_files(sources: Sources, source: Source) -> bool:
 
 def _is_twin(sources: Sources, source: Source, found: Source) -> bool:
     """Whether the session's table of that name is a copy, in another lake, of the one in this."""
-    if source.path is None or found.path is None or found.table_id != source.table_id:
+    if source.path is None or found.path in (None, source.path):
+        return False
+    if found.table_id != source.table_id:
         return False
     holds = sources.catalog.root.holds
     return holds(source.path) and not holds(found.path) and is_delta(source.path)

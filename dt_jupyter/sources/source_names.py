@@ -150,6 +150,7 @@ class Sources:
     temporary: bool = True
     infers: bool = False
     look_up: Callable[..., CatalogRelation | None] = lookup
+    known_bases: dict[Name, Source | ViewSource] | None = field(default=None, compare=False)
 
     @property
     def inferring(self) -> Sources:
@@ -163,8 +164,9 @@ class Sources:
 
     @property
     def asking_once(self) -> Sources:
-        """The same, which asks Spark's catalog once for each name."""
-        return replace(self, look_up=cache(self.look_up))
+        """The same, which asks Spark's catalog once for each name, and finds a table or a view of
+        it once."""
+        return replace(self, look_up=cache(self.look_up), known_bases={})
 
     @cached_property
     def publications(self) -> Publications:
@@ -220,6 +222,8 @@ class Sources:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
+        if self.known_bases and name in self.known_bases:
+            return self.known_bases[name]
         relation = self.look_up(self.spark, name, temporary=self.temporary) or self._learnt(name)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise _reads_stream(of, name, stream.source)
@@ -234,11 +238,17 @@ class Sources:
         if relation.kind is RelationKind.TEMPORARY_VIEW:
             raise error("DT-1110", name=of, view=name)
         if relation.kind is RelationKind.VIEW:
-            return ViewSource(name, relation.text or "")
+            return self._keep(ViewSource(name, relation.text or ""))
         if relation.provider == "delta" and relation.location:
-            return self._delta(name, self._own(name, relation.location))
+            return self._keep(self._delta(name, self._own(name, relation.location)))
         found = Source(name, SourceKind.FOREIGN, str(name), relation.location)
         return self._listed(found, of_relation(name, relation, self._zone), of)
+
+    def _keep(self, found: Source | ViewSource) -> Source | ViewSource:
+        """What is known from now on, where each name is asked for once."""
+        if self.known_bases is not None:
+            self.known_bases[found.name] = found
+        return found
 
     def _learnt(self, name: Name) -> CatalogRelation | None:
         """A table that another process has made, or has given another name, since this session
