@@ -49,11 +49,17 @@ class Tuning:
         "Files of a change, or of a table, on other storage that are no more are fetched to this "
         "disk, and read without Spark; eight times as much is kept of each table.",
     )
+    read_rows: int = _limit(
+        1_000_000,
+        "rows",
+        "A change of more is read by Spark, and so are the rows of a table that go with a change "
+        "where they are more.",
+    )
     interpreted_rows: int = _limit(
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."
     )
     evaluated_rows: int = _limit(
-        1_000_000,
+        4_000_000,
         "rows",
         "Statements over fewer, all on the driver, are evaluated there without Spark where their "
         "meaning is known to be the same; 1: none is.",

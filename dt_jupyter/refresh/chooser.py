@@ -20,7 +20,7 @@ from dt_jupyter.definition import (
 from dt_jupyter.failures import as_error
 from dt_jupyter.functions import calls_only_sql
 from dt_jupyter.ivm import Bag, Size, monotone, total_size
-from dt_jupyter.lake import Added, Unchanged
+from dt_jupyter.lake import Added, Feed, Unchanged
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -126,7 +126,20 @@ class Chooser:
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known.stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(int(size.changed), int(size.rows), append)
+        return Work(int(size.changed), int(size.rows), append, self._searched(seen))
+
+    def _searched(self, seen: Look) -> int:
+        """The rows that Spark reads to find the changed ones: for each commit those of all files
+        in which it deleted some, where the change is not read in this process."""
+        rows = 0.0
+        for source in seen.sources:
+            plan = seen.plans.get(source.table_id)
+            if not isinstance(plan, Feed) or source.path is None:
+                continue
+            size = self.sources.logs[source.path].size()
+            if size.rows and size.bytes and (plan.rows or 0) > self.tuning.read_rows:
+                rows += size.rows * plan.marked_bytes / size.bytes
+        return int(rows)
 
     def size(self, seen: Look) -> Size:
         """Of all sources together, as EXPLAIN shows those of each."""

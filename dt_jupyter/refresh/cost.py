@@ -50,11 +50,12 @@ _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 @dataclass(frozen=True)
 class Work:
     """A change of `changed` rows in sources of `rows` rows in all; `append`: nothing but rows
-    added, and no state to merge them into."""
+    added, and no state to merge them into. To find the change so many rows are `searched`."""
 
     changed: int
     rows: int
     append: bool
+    searched: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate
     if measured:
         return Estimate(fixed + mean(measured) * work.changed * a_row, full, measured=True)
     guess = fixed + (APPEND_FACTOR if work.append else FACTOR) * work.changed * a_row
+    guess += work.searched * a_row
     return Estimate(min([guess, *_bounds(work, done)]), full)
 
 

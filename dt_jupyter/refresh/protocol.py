@@ -120,7 +120,8 @@ class Refresher:
         return SmallTables(
             self.tuning.snapshot_bytes,
             kept_bytes=self.tuning.cache_bytes,
-            selected=max(SmallTables.selected, self.tuning.evaluated_rows),
+            selected_by=self.tuning.read_rows,
+            selected=self.tuning.read_rows,
         )
 
     def refresh(

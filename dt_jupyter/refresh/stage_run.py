@@ -111,7 +111,7 @@ class StageRun:
             self.logs,
             None if whole and not are_few(self) else self.tables,
             runs=self.key_texts is None,
-            small=self.small,
+            small=self.small or Small(rows=self.tuning.read_rows),
             evaluator=self.evaluator,
             imagines=self.imagines,
             written_views=self.written_views,
@@ -148,7 +148,9 @@ class StageRun:
         where the table has few rows, or there are too many of them."""
         assert self.step.version is not None
         log, version, columns = self.target, self.step.version, sql.state_columns
-        if not self._is_small() or not self.reading.is_selected(log, version, columns):
+        if not (self._is_small() or self._is_at_hand()):
+            return None
+        if not self.reading.is_selected(log, version, columns):
             return None
         selecting = selecting_columns(log.metadata(version))
         plain = [i for i, k in enumerate(sql.keys) if k in selecting]
@@ -156,10 +158,12 @@ class StageRun:
             return None
         groups = self.reading.views.evaluate(touched)
         if groups is None:
+            if not self._is_small():
+                return None
             frame = self._planned(touched, heavy=not self.reading.all_local)
             groups = frame.limit(self.tuning.driver_rows + 1).toArrow()
-        if groups.num_rows > self.tuning.driver_rows:
-            return None
+            if groups.num_rows > self.tuning.driver_rows:
+                return None
         values = {i: groups[sql.top.keys[i]] for i in plain}
         most = max(plain, key=lambda i: len(values[i].unique()))
         state = self.reading.state(log, version, columns, sql.keys[most], values[most])
@@ -288,6 +292,13 @@ class StageRun:
     def _is_small(self) -> bool:
         """Small enough to be sent to every task; what fits the driver is smaller still."""
         return all(_few(p) for p in self.changes)
+
+    def _is_at_hand(self) -> bool:
+        """Whether the rows of all changes are, however many that may be."""
+        if not self.reading.runs or self.tables is None:
+            return False
+        changed = (s for s, p in self.step.changes.items() if not isinstance(p, Unchanged))
+        return all(self.reading.change(s).arrow is not None for s in changed)
 
     def _fits_driver(self) -> bool:
         return (

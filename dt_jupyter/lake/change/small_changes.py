@@ -28,6 +28,8 @@ class Small:
     marked_bytes: int = 16 << 30
     """Of files some of whose rows deletion vectors took: only columns that are asked for are
     decoded, once for all that a process reads of the file."""
+    taken_bytes: int = 256 << 20
+    """Of the rows that they took, as an average one of the table has in files."""
 
 
 def small_changes(
@@ -82,6 +84,11 @@ def why_not_local(
         return f"{plan.bytes} bytes are more than {small.bytes}"
     if isinstance(plan, Feed) and plan.marked_bytes > small.marked_bytes:
         return f"{plan.marked_bytes} bytes of files with deletion vectors are too many"
+    if isinstance(plan, Feed) and plan.marked_bytes and plan.rows is not None:
+        size = log.size(plan.last)
+        taken = plan.rows * size.bytes // max(1, size.rows or 0)
+        if size.rows and taken > small.taken_bytes:
+            return f"rows of {taken} bytes in files are more than {small.taken_bytes}"
     return why_unknown(log, plan, columns)
 
 

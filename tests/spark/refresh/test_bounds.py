@@ -122,6 +122,23 @@ def test_what_is_computed_anew_in_this_process_keeps_its_state(quick_lab: Lab) -
     lab.verified("d")
 
 
+@pytest.mark.parametrize(("read_rows", "action"), [(1_000_000, "INCREMENTAL"), (20, "FULL")])
+def test_a_change_that_spark_has_to_search_for(quick_lab: Lab, read_rows: int, action: str) -> None:
+    """Two commits that delete rows of every file: Spark would read the table twice to find them,
+    and so computes it anew; what is read in the process is moved."""
+    quick_lab.tune(small_change_rows=10, small_table_rows=10, read_rows=read_rows)
+    quick_lab.table("item", "id INT, k INT")
+    quick_lab.sql("ALTER TABLE item SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    quick_lab.sql("INSERT INTO item SELECT id, id % 7 FROM range(4000)")
+    quick_lab.dynamic_table("d", "SELECT k, count(*) AS n FROM item GROUP BY k")
+    quick_lab.sql("DELETE FROM item WHERE id % 200 = 3")
+    quick_lab.sql("UPDATE item SET k = 9 WHERE id % 200 = 4")
+    record = quick_lab.record("d")
+    reason = "CHEAPER_FULL" if action == "FULL" else "SOURCES_CHANGED"
+    assert (record.action, record.reason and record.reason.code) == (action, reason)
+    quick_lab.verified("d")
+
+
 @pytest.mark.nightly
 def test_what_is_computed_anew_for_its_cost_leaves_its_state(lab: Lab) -> None:
     """Of Spark's, which costs what a plain computation does; the next small change computes its

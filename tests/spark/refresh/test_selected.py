@@ -8,7 +8,8 @@ import pytest
 
 from dt_jupyter.lake import SmallTables
 from dt_jupyter.lake.read import kept_columns
-from dt_jupyter.refresh import inputs
+from dt_jupyter.refresh import inputs, stage_run
+from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.unit.refresh.test_reduction import CONDITIONS, VALUES
 
@@ -67,6 +68,52 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
     large.verified(*QUERIES)
     used, most = large.engine.status()["kept_columns"].split(" of ")
     assert (float(used.removesuffix(" MB")) > 0, most) == (True, "1,024 MB")
+
+
+OF_MANY = (
+    f"INSERT INTO sale SELECT id + {ROWS}, id % 1400, DATE'2026-02-02' FROM range(200)",
+    "DELETE FROM line WHERE sale % 7 = 3; UPDATE buyer SET name = 'x' WHERE id % 9 = 4",
+    "UPDATE sale SET day = NULL, buyer = buyer + 1 WHERE id % 5 = 1; "
+    "DELETE FROM sale WHERE id % 11 = 2; INSERT INTO line SELECT * FROM line WHERE sale < 300",
+)
+LIMITS: dict[str, dict[str, int]] = {
+    "at hand": {},
+    "at hand, Spark's statements": {"evaluated_rows": 1},
+    "read by Spark": {"read_rows": 50},
+}
+
+
+WAYS = (
+    ("at hand", True),
+    ("read by Spark", False),
+    ("at hand", False),
+    ("read by Spark", True),
+    ("at hand, Spark's statements", True),
+)
+
+
+@pytest.mark.parametrize(("way", "vectors"), some(2, WAYS))
+def test_a_change_of_many_rows(
+    large: Lab, monkeypatch: pytest.MonkeyPatch, way: str, vectors: bool
+) -> None:
+    """More than are sent to every task: whoever reads them and computes with them, a table is
+    moved by them, and where they are at hand without a job (a median is Spark's)."""
+    monkeypatch.setattr(stage_run, "LARGE", 20)
+    large.tune(**LIMITS[way])
+    large.context.refresher.small.table_bytes = 0
+    for table in ("buyer", "sale", "line") if vectors else ():
+        large.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    for name, query in QUERIES.items():
+        large.dynamic_table(name, query)
+    for change in OF_MANY:
+        large.sql(change)
+        for name in QUERIES:
+            record = large.record(name)
+            assert record.action in ("INCREMENTAL", "NO_DATA"), f"{change}: {record}"
+            if record.action == "INCREMENTAL" and name != "middle":
+                jobs, told = record.statistics.spark_jobs, f"{change}: {name}: {record}"
+                assert jobs == 0 if way == "at hand" else jobs or way != "read by Spark", told
+    large.verified(*QUERIES)
 
 
 def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:

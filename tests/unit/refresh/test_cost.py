@@ -65,6 +65,13 @@ def test_without_a_history_nothing_is_estimated_and_the_table_is_moved() -> None
     assert chosen(MILLION, [record(INCREMENTAL, 100, 10)]) is None
 
 
+def test_what_is_read_to_find_the_change_counts() -> None:
+    history, changed = [record(FULL, 10_000)], DEFAULTS.small_change_rows
+    for searched, reason in ((0, None), (2 * MILLION, "CHEAPER_FULL")):
+        found = cheaper_whole(Work(changed, MILLION, False, searched), history)
+        assert (found and found.code) == reason
+
+
 def test_an_empty_source_is_moved() -> None:
     assert estimate(Work(0, 0, append=False), [record(FULL, 1000)]) is None
 
