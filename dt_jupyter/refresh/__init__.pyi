@@ -29,4 +29,4 @@ from .stage_plan import (
     plan_stage as plan_stage,
     resolve_step as resolve_step,
 )
-from .stage_run import StageRun as StageRun
+from .stage_run import StageRun as StageRun, plan_for as plan_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from dt_jupyter.definition import (
     outputs_of,
     public_outputs,
 )
-from dt_jupyter.lake import open_log, snapshot_sql
+from dt_jupyter.lake import TableLog, open_log, snapshot_sql
 from dt_jupyter.model import (
     Definition,
     DynamicTable,
@@ -30,7 +31,7 @@ from dt_jupyter.model import (
     error,
     quote,
 )
-from dt_jupyter.refresh import Refresher, list_anew, use_schema
+from dt_jupyter.refresh import Refresher, list_anew, plan_for, use_schema
 from dt_jupyter.replay import Past, Snapshots, compare, compiled_then, elsewhere, require_versions
 from dt_jupyter.reports.explanation_values import Verification
 from dt_jupyter.sources import gone_is_named, unreadable_source
@@ -54,6 +55,8 @@ def verify(
     if gone is not None:
         raise error("DT-2115", name=table.name, problem=gone)
     there = _where_there(refresher, snapshots, table, table.frontier)
+    kept = (s.path for s in there.sources if s.path and s.kind is not SourceKind.FOREIGN)
+    _plan_for_all_rows(spark, refresher, [refresher.sources.logs[p] for p in kept])
     list_anew(spark, table.definition)
     use_schema(spark, table.definition)
     compiled = None
@@ -72,6 +75,13 @@ def verify(
     found = _with_values(spark, found, values)
     lost = find_lost_column(spark, table, refresher.sources)
     return _noted(spark, replace(found, note=str(lost)) if lost is not None else found, frozen)
+
+
+def _plan_for_all_rows(spark: SparkSession, refresher: Refresher, read: Iterable[TableLog]) -> None:
+    """Sessions are set for small refreshes: a sort of millions of rows in two parts of them has
+    not the memory."""
+    size = sum(log.size().bytes for log in read)
+    plan_for(spark, heavy=size > refresher.tuning.driver_bytes)
 
 
 def _values(
@@ -169,6 +179,7 @@ def verify_at(
     moved = elsewhere(definition, folders)
     then = replace(table, definition=moved, frontier=frontier, version=version)
     logs = {i: open_log(f) for i, f in folders.items()}
+    _plan_for_all_rows(spark, refresher, logs.values())
     public = snapshots.table(own, version)
     stored = refresher.read_text(str(public.folder), version)
     left, frozen = _live(moved, frontier, stored)
