@@ -52,8 +52,8 @@ class Tuning:
     read_rows: int = _limit(
         1_000_000,
         "rows",
-        "A change of more is read by Spark, and so are the rows of a table that go with a change "
-        "where they are more.",
+        "A change of more is read by Spark, and so are the rows of a table that go with it where "
+        "they have more values of a key.",
     )
     interpreted_rows: int = _limit(
         20_000, "rows", "For statements over fewer, all on the driver, no code is generated."

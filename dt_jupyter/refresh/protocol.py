@@ -121,7 +121,7 @@ class Refresher:
             self.tuning.snapshot_bytes,
             kept_bytes=self.tuning.cache_bytes,
             selected_by=self.tuning.read_rows,
-            selected=self.tuning.read_rows,
+            selected=max(self.tuning.read_rows, self.tuning.evaluated_rows),
         )
 
     def refresh(

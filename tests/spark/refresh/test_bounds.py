@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 import dt_jupyter.refresh.chooser as chooser
 import dt_jupyter.refresh.execute as stages
 from dt_jupyter.lake import SmallTables, TableLog
+from dt_jupyter.replay import compare
+from dt_jupyter.reports import verification
 from tests.cases import some
 from tests.spark.engine_lab import Lab, without_check
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dt_jupyter.replay.verify_rows import Comparison
 
 FILES, ROWS = 8, 1_000
 
@@ -274,3 +283,27 @@ def test_tables_of_another_release_are_computed_anew(
     lab.insert("item", "2, 1")
     assert lab.refresh("d") == "INCREMENTAL"
     lab.verified("d")
+
+
+def test_verify_of_many_rows_is_planned_for_them(
+    quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session for refreshes of few rows has few partitions: millions in them take more memory
+    than there is."""
+    confs = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
+    found: list[tuple[str | None, ...]] = []
+
+    def told(spark: SparkSession, *rest: Any) -> Comparison:
+        found.append(tuple(spark.conf.get(name) for name in confs))
+        return compare(spark, *rest)
+
+    monkeypatch.setattr(verification, "compare", told)
+    quick_lab.table("t", "id INT", "1", "2")
+    quick_lab.dynamic_table("d", "SELECT id + 1 AS next FROM t")
+    assert quick_lab.engine.verify("d")
+    quick_lab.tune(driver_bytes=1)
+    assert quick_lab.engine.verify("d")
+    assert quick_lab.engine.verify("d", all=True)
+    assert [adaptive for adaptive, _ in found] == ["false", "true", "true"]
+    few, *many = (int(partitions or 0) for _, partitions in found)
+    assert few < 8 <= min(many)
