@@ -437,7 +437,7 @@ def test_a_role_reads_it_by_name_with_the_right_alone(far: Elsewhere) -> None:
     lab.sql("USE ROLE admin")
 
 
-@pytest.mark.parametrize("shape", some(2, SHAPES))
+@pytest.mark.parametrize("shape", some(1, SHAPES))
 def test_random_transactions_there_are_as_those_here(far: Elsewhere, shape: str) -> None:
     """On a table there and on its twin of the disk the same statements, rolled back or committed,
     give the same rows, in a transaction and after it, and changes that others go on by."""
