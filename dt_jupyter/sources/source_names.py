@@ -150,7 +150,9 @@ class Sources:
     temporary: bool = True
     infers: bool = False
     look_up: Callable[..., CatalogRelation | None] = lookup
-    known_bases: dict[Name, Source | ViewSource] | None = field(default=None, compare=False)
+    known_bases: dict[tuple[Name, bool], Source | ViewSource] | None = field(
+        default=None, compare=False
+    )
 
     @property
     def inferring(self) -> Sources:
@@ -222,8 +224,8 @@ class Sources:
             return Source(
                 name, SourceKind.DYNAMIC_TABLE, table.id, str(self.layout.public(table.id))
             )
-        if self.known_bases and name in self.known_bases:
-            return self.known_bases[name]
+        if self.known_bases and (name, self.temporary) in self.known_bases:
+            return self.known_bases[name, self.temporary]
         relation = self.look_up(self.spark, name, temporary=self.temporary) or self._learnt(name)
         if relation is None and (stream := self.catalog.find_stream(name)) is not None:
             raise _reads_stream(of, name, stream.source)
@@ -247,7 +249,7 @@ class Sources:
     def _keep(self, found: Source | ViewSource) -> Source | ViewSource:
         """What is known from now on, where each name is asked for once."""
         if self.known_bases is not None:
-            self.known_bases[found.name] = found
+            self.known_bases[found.name, self.temporary] = found
         return found
 
     def _learnt(self, name: Name) -> CatalogRelation | None:

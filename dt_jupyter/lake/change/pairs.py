@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model.hidden import WEIGHT
@@ -19,8 +20,8 @@ def paired_off(rows: pa.Table) -> pa.Table:
     if ends["min"] == ends["max"]:
         return rows
     content = [c for c in rows.column_names if c != WEIGHT]
-    if _is_hashed(rows.select(content)):
-        return _paired_off_by_group(rows, content)
+    if not any(pa.types.is_nested(t) for t in rows.select(content).schema.types):
+        return _with_floats(_paired_off_by_group(_with_bits(rows), content), rows.schema)
     weights = rows[WEIGHT].to_pylist()
     net: dict[str, int] = {}
     texts = [repr(row) for row in rows.select(content).to_pylist()]
@@ -46,8 +47,25 @@ def _paired_off_by_group(rows: pa.Table, content: list[str]) -> pa.Table:
     return pa.Table.from_arrays([found[n] for n in rows.column_names], schema=rows.schema)
 
 
-def _is_hashed(rows: pa.Table) -> bool:
-    """Whether Arrow groups the rows by exact bytes."""
+def _with_bits(rows: pa.Table) -> pa.Table:
+    """With numbers of the same bits in place of floats, which Arrow does not group by exact
+    bytes."""
     import pyarrow as pa
 
-    return not any(pa.types.is_nested(f.type) or pa.types.is_floating(f.type) for f in rows.schema)
+    bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
+    return _viewed(rows, [bits.get(t, t) for t in rows.schema.types])
+
+
+def _with_floats(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    return _viewed(rows, schema.types)
+
+
+def _viewed(rows: pa.Table, types: Sequence[pa.DataType]) -> pa.Table:
+    """The same bytes as columns of other types."""
+    import pyarrow as pa
+
+    columns = [
+        c if c.type == t else pa.chunked_array([part.view(t) for part in c.chunks], t)
+        for c, t in zip(rows.columns, types, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, names=rows.column_names)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from dt_jupyter.lake.read.kept_columns import KeptColumns
 
 
+_NESTED_ROWS = 150_000
+"""Rows with lists, structs or maps are paired off one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Small:
     """What travels as Arrow: at most so many records (where known) and bytes of files."""
@@ -78,8 +82,12 @@ def why_not_local(
     log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str], small: Small
 ) -> str | None:
     """Why the driver does not read the change itself; None: it does."""
-    if plan.rows is not None and plan.rows > small.rows:
-        return f"{plan.rows} records are more than {small.rows}"
+    most = small.rows
+    fields = fields_named(log.metadata(plan.last), columns)
+    if any(not isinstance(f["type"], str) for f in fields):
+        most = min(most, _NESTED_ROWS)
+    if plan.rows is not None and plan.rows > most:
+        return f"{plan.rows} records are more than {most}"
     if plan.bytes > small.bytes:
         return f"{plan.bytes} bytes are more than {small.bytes}"
     if isinstance(plan, Feed) and plan.marked_bytes > small.marked_bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from typing import cast
 
 import pyarrow as pa
@@ -69,3 +70,21 @@ def test_rows_without_columns_are_all_alike(weights: list[int]) -> None:
     left = paired_off(pa.table({WEIGHT: weights}))
     assert left.column_names == [WEIGHT]
     assert left[WEIGHT].to_pylist() == [sum(weights)] * bool(sum(weights))
+
+
+@pytest.mark.parametrize("type_", [pa.float32(), pa.float64()])
+def test_floats_are_paired_off_by_their_bits(type_: pa.DataType) -> None:
+    """Zeros of both signs are two values, NaN is one; in chunks that do not begin at a buffer's
+    start."""
+    rng = Random(7)
+    values = [rng.choice([0.0, -0.0, float("nan"), 1.5, None]) for _ in range(300)]
+    weights = [rng.choice([1, -1]) for _ in values]
+    whole = pa.table({"a": pa.array(values, type_), WEIGHT: weights})
+    rows = pa.concat_tables([whole.slice(0, 117), whole.slice(117)])
+    total: Counter[str] = Counter()
+    for value, weight in zip(values, weights, strict=True):
+        total[repr(value)] += weight
+    left = paired_off(rows)
+    assert left.schema == rows.schema
+    found = Counter((repr(r["a"]), r[WEIGHT]) for r in left.to_pylist())
+    assert found == {(v, 1 if w > 0 else -1): abs(w) for v, w in total.items() if w}
