@@ -12,9 +12,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dt_jupyter
 from bench.data import MIXES, change, generate, load
@@ -22,7 +24,13 @@ from bench.meters import Meters, Reading, read_memory
 from bench.tpch import queries as tpch
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import RefreshRecord, Tuning
+from dt_jupyter.spark import local_session
+from tests.spark.standalone import StandaloneCluster
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MEMORY = "6g"
 STEADY = 5
 """Rounds are steady from this one on, counted from one."""
 
@@ -145,6 +153,32 @@ def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds:
             raise SystemExit(f"{name}: {checked}")
 
 
+@contextmanager
+def spark_of(workers: int | None) -> Iterator[SparkSession | None]:
+    """A session whose tasks run in workers of a cluster; None: as an engine makes its own."""
+    if workers is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="dt_bench_cluster_") as folder:
+        cluster = StandaloneCluster(Path(folder) / "cluster", workers=workers)
+        ours = {
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
+            "spark.sql.sources.default": "delta",
+        }
+        try:
+            session = local_session(
+                Path(folder),
+                app_name="bench",
+                cores=2,
+                memory=MEMORY,
+                confs={**cluster.confs, **ours},
+            )
+            yield session
+            session.stop()
+        finally:
+            cluster.end()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.steady", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
@@ -167,6 +201,9 @@ def main() -> None:
     parser.add_argument(
         "--vectors", action="store_true", help="sources with deletion vectors, which change faster"
     )
+    parser.add_argument(
+        "--workers", type=int, help="on a standalone cluster of so many of a core and 1 GB each"
+    )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
     args = parser.parse_args()
     mixes = args.mixes.split(",")
@@ -182,7 +219,12 @@ def main() -> None:
     lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
     try:
         tuning = Tuning(evaluated_rows=args.evaluated_rows, cache_bytes=args.cache_bytes)
-        with dt_jupyter.connect(lake, scheduler=False, memory="6g", tuning=tuning) as dt:
+        with (
+            spark_of(args.workers) as spark,
+            dt_jupyter.connect(
+                lake, spark=spark, scheduler=False, memory=MEMORY, tuning=tuning
+            ) as dt,
+        ):
             load(dt, data, vectors=args.vectors)
             measure(dt, queries, mixes[0], args.share, args.rounds)
     finally:
