@@ -21,7 +21,7 @@ def paired_off(rows: pa.Table) -> pa.Table:
         return rows
     content = [c for c in rows.column_names if c != WEIGHT]
     if not any(pa.types.is_nested(t) for t in rows.select(content).schema.types):
-        return _with_floats(_paired_off_by_group(_with_bits(rows), content), rows.schema)
+        return _viewed(_paired_off_by_group(_with_bits(rows), content), rows.schema.types)
     weights = rows[WEIGHT].to_pylist()
     net: dict[str, int] = {}
     texts = [repr(row) for row in rows.select(content).to_pylist()]
@@ -54,10 +54,6 @@ def _with_bits(rows: pa.Table) -> pa.Table:
 
     bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
     return _viewed(rows, [bits.get(t, t) for t in rows.schema.types])
-
-
-def _with_floats(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    return _viewed(rows, schema.types)
 
 
 def _viewed(rows: pa.Table, types: Sequence[pa.DataType]) -> pa.Table:

@@ -82,22 +82,23 @@ def why_not_local(
     log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str], small: Small
 ) -> str | None:
     """Why the driver does not read the change itself; None: it does."""
-    most = small.rows
-    fields = fields_named(log.metadata(plan.last), columns)
-    if any(not isinstance(f["type"], str) for f in fields):
-        most = min(most, _NESTED_ROWS)
-    if plan.rows is not None and plan.rows > most:
-        return f"{plan.rows} records are more than {most}"
+    if plan.rows is not None and plan.rows > small.rows:
+        return f"{plan.rows} records are more than {small.rows}"
     if plan.bytes > small.bytes:
         return f"{plan.bytes} bytes are more than {small.bytes}"
     if isinstance(plan, Feed) and plan.marked_bytes > small.marked_bytes:
         return f"{plan.marked_bytes} bytes of files with deletion vectors are too many"
     if isinstance(plan, Feed) and plan.marked_bytes and plan.rows is not None:
         size = log.size(plan.last)
-        taken = plan.rows * size.bytes // max(1, size.rows or 0)
-        if size.rows and taken > small.taken_bytes:
+        if size.rows and (taken := plan.rows * size.bytes // size.rows) > small.taken_bytes:
             return f"rows of {taken} bytes in files are more than {small.taken_bytes}"
-    return why_unknown(log, plan, columns)
+    if (unknown := why_unknown(log, plan, columns)) is not None:
+        return unknown
+    if plan.rows is not None and plan.rows > _NESTED_ROWS:
+        fields = fields_named(log.metadata(plan.last), columns)
+        if any(not isinstance(f["type"], str) for f in fields):
+            return f"{plan.rows} records with nested columns are more than {_NESTED_ROWS}"
+    return None
 
 
 def why_unknown(log: TableLog, plan: Added | Feed | FileDiff, columns: Sequence[str]) -> str | None:
