@@ -30,10 +30,11 @@ def as_error(e: BaseException, name: Name) -> DTError:
 
 
 _AS_OF = re.compile(
-    r"(?P<name>[\w.`]+)(?:\s+AS\s+\w+)?\s+(?:TO\s+|FOR\s+)?(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\s+AS"
-    r"\s+OF\b",
+    r"(?<![\w.`])(?P<name>[\w.`]++)(?:\s++AS\s++\w++)?\s++(?:TO\s++|FOR\s++)?"
+    r"(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\s++AS\s++OF\b",
     re.IGNORECASE,
 )
+"""Looks at each character of a text twice at most: a literal in it may be megabytes long."""
 _NO_VERSION = {
     # condition: the parameters with the version that was asked for, the oldest and the newest
     "DELTA_VERSION_NOT_FOUND": ("userVersion", "earliest", "latest"),

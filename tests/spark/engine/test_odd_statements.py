@@ -258,6 +258,19 @@ def test_points_that_are_out_of_reach(quick_lab: Lab) -> None:
     assert errors[0].facts == {"name": "src", "point": "version 77"}
 
 
+@pytest.mark.parametrize("long", ["a", "`a`.", " ", "("])
+def test_a_refused_statement_with_a_long_literal_is_answered(quick_lab: Lab, long: str) -> None:
+    """A text is looked at once, not once from each of its characters: that took minutes."""
+    lab = quick_lab
+    lab.table("src", "id INT", "1", "2")
+    literal = long * (400_000 // len(long))
+    with refused("DT-4102") as errors:
+        lab.sql(f"SELECT '{literal}' AS x, * FROM src VERSION AS OF 77")
+    assert errors[0].facts == {"name": "src", "point": "version 77"}
+    assert code(lab, f"INSERT INTO src SELECT nowhere + '{literal}' FROM src") == "DT-1112"
+    assert code(lab, f"CREATE DYNAMIC TABLE d AS SELECT nofn('{literal}') FROM src") == "DT-1117"
+
+
 def test_a_pin_outlives_the_retention(quick_lab: Lab) -> None:
     """What is held can be read, whatever Delta's own retention says; what is not has a code."""
     lab = quick_lab
