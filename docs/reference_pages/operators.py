@@ -62,10 +62,12 @@ def operators_page() -> str:
         "Kept from state, where the types of their arguments have an exact sum: "
         + ", ".join(map(code, sorted(state)))
         + ". A minimum or maximum is read again where a "
-        "deleted row reached it.",
+        "deleted row reached it. The same of DISTINCT values are kept by a hidden table of the "
+        "values that each group has, with how often, where the types of their arguments have an "
+        "exact equality and all calls beside them are kept too.",
         "Computed again for the groups that a change touched: "
         + ", ".join(map(code, sorted(aggregates.SUPPORTED - state)))
-        + "; also sums and averages of floating columns, and all with DISTINCT. Of those, "
+        + "; also sums and averages of floating columns, and other calls with DISTINCT. Of those, "
         + ", ".join(map(code, sorted(SETTLING)))
         + " leave an order open, which is always the same here.",
         "Without a rule (`AGGREGATE`):",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
-from dt_jupyter.ivm.rel import Call
+from dt_jupyter.ivm.rel import Aggregate, Call, Project
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
 ONCE = "the value of a function"
@@ -103,6 +103,22 @@ class Kept:
 
 def is_floating(type_: str) -> bool:
     return type_ in _FLOATING
+
+
+def has_exact_order(type_: str) -> bool:
+    """Whether values of the type are ordered, and those that are equal are the same."""
+    return (type_ in _ORDERED or _DECIMAL.match(type_) is not None) and not is_floating(type_)
+
+
+def arguments_of(node: Aggregate) -> Project:
+    """The aggregate's arguments as columns, so that the analyser can say their types: of the call
+    `i` the `j`-th is `i__j`."""
+    items = tuple((f"{i}__{j}", a) for i, c in node.calls for j, a in enumerate(c.args))
+    return Project(
+        node.input,
+        (*((k, col(k)) for k in node.keys), *items)
+        or tuple((c, col(c)) for c in node.input.columns[:1]),
+    )
 
 
 def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:

@@ -86,12 +86,20 @@ def _again(function: str) -> str:
 
 def _in_query(rel: Rel, column: str) -> str:
     """The name that a query has for a column, which is unique by a number at its end: the
-    source's, or for what is computed the one without that number."""
+    source's, or for what is computed the one without that number; what only a rule has made has
+    none, and is told as the expression that it is."""
     found = {name for _, name in origins(rel, column) or ()}
-    return found.pop() if len(found) == 1 else _NUMBER.sub("", column)
+    if len(found) == 1:
+        return found.pop()
+    if _OF_RULES in column and isinstance(rel, Project | Filter):
+        below, made = rel.input, dict(rel.items) if isinstance(rel, Project) else {}
+        return made.get(column, col(column)).sql(lambda c: _in_query(below, c))
+    return _NUMBER.sub("", column)
 
 
 _NUMBER = re.compile(r"(?<=.)_\d+\Z")
+_OF_RULES = "__"
+"""Stands in the ids that rules make."""
 
 
 def _below(

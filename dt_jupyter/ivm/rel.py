@@ -345,6 +345,10 @@ def rewrite(rel: Rel, rule: Callable[[Rel], Rel]) -> Rel:
     return rule(rel.with_inputs(tuple(rewrite(i, rule) for i in rel.inputs)))
 
 
+TypesOf = Callable[[Rel], dict[str, str]]
+"""The Spark type of each column of a relation."""
+
+
 def at(rel: Rel, end: End) -> Rel:
     """The relation with its sources read at that end."""
     return rewrite(rel, lambda n: replace(n, end=end) if isinstance(n, Scan) else n)

@@ -6,8 +6,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, Kept, is_floating, keep
+from dt_jupyter.ivm.aggregates import (
+    ON_CHANGE,
+    ONCE,
+    Kept,
+    arguments_of,
+    is_floating,
+    keep,
+)
 from dt_jupyter.ivm.derive import equated
+from dt_jupyter.ivm.distinct_calls import group_distinct_arguments
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
@@ -25,6 +33,7 @@ from dt_jupyter.ivm.rel import (
     Rows,
     Scan,
     Top,
+    TypesOf,
     Union,
     Window,
     rewrite,
@@ -32,7 +41,6 @@ from dt_jupyter.ivm.rel import (
 )
 from dt_jupyter.ivm.simplify import simplify
 
-TypesOf = Callable[[Rel], dict[str, str]]
 _STAGE = "stage:"
 
 
@@ -113,6 +121,7 @@ def compile_stages(
     inexact = unstable(rel, types)
     if {n for n, c in zip(names, rel.columns, strict=True) if c in inexact} & (frozen or set()):
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="FROZEN WHERE")
+    rel = simplify(group_distinct_arguments(rel, types))
     post, core = _peel(rel)
     if isinstance(core, Aggregate) and frozen is None:
         outputs, visible = _outputs(post, core)
@@ -264,22 +273,12 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
-    below, above = types(_arguments(node)), types(node)
+    below, above = types(arguments_of(node)), types(node)
     kept = tuple(
         StageColumn(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
         for i, c in node.calls
     )
     return Group(node.keys, kept, visible)
-
-
-def _arguments(node: Aggregate) -> Project:
-    """The aggregate's arguments as columns, so that the analyser can say their types."""
-    items = tuple((f"{i}__{j}", a) for i, c in node.calls for j, a in enumerate(c.args))
-    return Project(
-        node.input,
-        (*((k, col(k)) for k in node.keys), *items)
-        or tuple((c, col(c)) for c in node.input.columns[:1]),
-    )
 
 
 def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str, ...]:

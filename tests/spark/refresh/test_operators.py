@@ -77,6 +77,23 @@ QUERIES = {
     "except_all": "SELECT k FROM p EXCEPT ALL SELECT k FROM q",
     "intersect_distinct": "SELECT k, ok FROM p INTERSECT SELECT k, ok FROM q",
     "intersect_all": "SELECT v FROM p INTERSECT ALL SELECT v FROM q",
+    "distinct_values": "SELECT k, count(DISTINCT v) AS n, sum(DISTINCT v) AS s FROM p GROUP BY k",
+    "distinct_pairs": "SELECT ok, count(DISTINCT k, v) AS n FROM p GROUP BY ok "
+    "HAVING count(DISTINCT k, v) > 1",
+    "distinct_of_all": "SELECT count(DISTINCT day) AS d, count(*) AS n, count(DISTINCT x) AS x "
+    "FROM p",
+    "distinct_beside": "SELECT f, l, count(*) AS n, sum(x) AS s, max(at) AS m, avg(v) AS a, "
+    "count(DISTINCT k) AS `dis tinct` FROM p GROUP BY f, l",
+    "distinct_filtered": "SELECT k, count_if(v IS NULL) AS c, count(DISTINCT v) FILTER (WHERE ok) "
+    "AS n FROM p GROUP BY k",
+    "distinct_joined": "SELECT d.name, count(DISTINCT b.id) AS n, count(a.id) AS m FROM p a "
+    "LEFT JOIN q b ON a.k = b.k JOIN dim d ON d.k = a.k GROUP BY d.name",
+    "distinct_rollup": "SELECT k, ok, count(DISTINCT v) AS n, count(*) AS c FROM p "
+    "GROUP BY ROLLUP (k, ok)",
+    "distinct_below": "SELECT n, sum(c) AS c, count(DISTINCT k) AS m FROM (SELECT k, count(*) AS c,"
+    " count(DISTINCT v) AS n FROM p GROUP BY k) GROUP BY n",
+    "distinct_correlated": "SELECT id, (SELECT count(DISTINCT v) FROM q WHERE q.k = p.k) AS n "
+    "FROM p",
     "rollup": "SELECT k, ok, count(*) AS n, sum(v) AS s, grouping(ok) AS g FROM p "
     "GROUP BY ROLLUP (k, ok)",
     "cube": "SELECT k, v % 2 AS e, max(x) AS m, grouping_id() AS g FROM p GROUP BY CUBE (k, v % 2)",

@@ -110,7 +110,7 @@ CASES: Mapping[str, Case] = {
     "mx": Case(_call("max", C), "max(c)", True),
     "bo": Case(_call("bool_or", POSITIVE), "bool_or(b > 0)", True),
     "ba": Case(_call("bool_and", POSITIVE), "bool_and(b > 0)", True),
-    "nd": Case(_call("count", B, distinct=True), "count(DISTINCT b)", False),
+    "bx": Case(_call("bit_xor", B), "bit_xor(b)", False),
     "md": Case(_call("median", C), "median(c)", False),
 }
 
