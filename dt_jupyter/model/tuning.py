@@ -50,7 +50,7 @@ class Tuning:
         "disk, and read without Spark; eight times as much is kept of each table.",
     )
     read_rows: int = _limit(
-        1_000_000,
+        2_000_000,
         "rows",
         "A change of more is read by Spark, and so are the rows of a table that go with it where "
         "they have more values of a key.",
