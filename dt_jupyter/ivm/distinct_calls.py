@@ -60,8 +60,12 @@ def _of_one(node: Aggregate, args: _Arguments) -> Aggregate:
 
 
 def _groups(node: Aggregate, args: _Arguments, number: int) -> tuple[Aggregate, tuple[str, ...]]:
-    """γₖₓ(R), and the columns that are x."""
-    names = tuple(f"{node.calls[0][0]}__d{number}_{j}" for j in range(len(args)))
+    """γₖₓ(R), and the columns that are x: called the same whatever else the γ computes, so that its
+    hidden table is the same one, and otherwise than R's."""
+    stem = "value"
+    while any(c.startswith(stem) for c in node.input.columns):
+        stem += "_"
+    names = tuple(f"{stem}__{number}_{j}" for j in range(len(args)))
     items = (*((k, col(k)) for k in node.keys), *zip(names, args, strict=True))
     return Aggregate(Project(node.input, items), (*node.keys, *names), ()), names
 

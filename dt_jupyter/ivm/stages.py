@@ -453,7 +453,11 @@ def _cut_project(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     post, core = _peel(rel)
     if isinstance(core, Aggregate) and all(isinstance(p, Project) for p in post):
         outputs, _ = _outputs(post, core)
-        return _cut_group(core, outputs, stages, types)
+        stored = tuple((c, e) for c, e in outputs if e.columns)
+        if stored in ((), outputs):
+            return _cut_group(core, outputs, stages, types)
+        below = _cut_group(core, stored, stages, types)  # constants take no room in its table
+        return Project(below, tuple((c, col(c) if e.columns else e) for c, e in outputs))
     return _cut_below(rel, stages, types)
 
 

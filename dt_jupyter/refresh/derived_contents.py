@@ -162,6 +162,8 @@ def _derivable(
         raise Underivable("its frozen rows are none that follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:
         raise Underivable("its hidden state would be another")
+    if set(old.public.stage.sources) != set(new.public.stage.sources):
+        raise Underivable("its groups would count other rows")
     found = derivation(
         old.relation, new.relation, old.public.stage, new.public.stage, _keys(old.public)
     )

@@ -9,6 +9,8 @@ from tests.spark.engine_lab import Lab
 
 ROWS = "SELECT id, g, v * 2 AS w, name FROM src WHERE v > 0"
 GROUPS = "SELECT g, sum(v) AS s, min(v) AS low, count(DISTINCT name) AS d FROM src GROUP BY g"
+SUMS = "SELECT g, sum(v) AS s, min(v) AS low, max(v) AS high FROM src GROUP BY g"
+COUNTS = "SELECT g, count(DISTINCT name) AS d, count(*) AS c FROM src GROUP BY g"
 LEVELS = "SELECT n, count(*) AS k FROM (SELECT g, count(*) AS n FROM src GROUP BY g) GROUP BY n"
 KEPT, DERIVED, ANEW = "kept", "DERIVED", "DEFINITION_CHANGED"
 CASES = [
@@ -21,7 +23,11 @@ CASES = [
     (ROWS, "SELECT DISTINCT g FROM src WHERE v > 0", ANEW),
     (GROUPS, "SELECT sum(v) + 1 AS t, g, count(DISTINCT name) AS d FROM src GROUP BY g", DERIVED),
     (GROUPS, f"{GROUPS} HAVING sum(v) > 3", DERIVED),
-    (GROUPS, "SELECT g, sum(v) AS s, min(v) AS low FROM src WHERE g > 1 GROUP BY g", DERIVED),
+    (GROUPS, "SELECT g, sum(v) AS s, min(v) AS low FROM src GROUP BY g", ANEW),
+    (SUMS, "SELECT g, sum(v) AS s, min(v) AS low FROM src WHERE g > 1 GROUP BY g", DERIVED),
+    (COUNTS, "SELECT g, count(DISTINCT name) AS d FROM src GROUP BY g", ANEW),
+    (COUNTS, "SELECT g, count(DISTINCT name) + 1 AS d, count(*) AS c FROM src GROUP BY g", DERIVED),
+    ("SELECT g, count(DISTINCT name) AS d FROM src GROUP BY g", COUNTS, ANEW),
     (GROUPS, "SELECT g, max(v) AS s FROM src GROUP BY g", ANEW),
     (GROUPS, "SELECT g, sum(v) AS s FROM src WHERE v > 1 GROUP BY g", ANEW),
     (LEVELS, "SELECT k AS groups, n FROM "
@@ -40,7 +46,7 @@ def outcome(lab: Lab, name: str, before: int) -> str:
     return next((c for c in codes if c in (DERIVED, ANEW)), KEPT)
 
 
-FEW = [CASES[i] for i in (3, 8, 12)]
+FEW = [CASES[i] for i in (3, 7, 8, 11, 16)]
 
 
 @pytest.mark.parametrize("cases", [FEW, pytest.param(CASES, marks=pytest.mark.nightly)])
