@@ -121,6 +121,11 @@ def arguments_of(node: Aggregate) -> Project:
     )
 
 
+def argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str, ...]:
+    """The types of a call's arguments, of those of `arguments_of`."""
+    return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
+
+
 def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     """How `call` is kept from state; None where touched groups are recomputed.
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, arguments_of, has_exact_order, keep
+from dt_jupyter.ivm.aggregates import (
+    ON_CHANGE,
+    ONCE,
+    argument_types,
+    arguments_of,
+    has_exact_order,
+    keep,
+)
 from dt_jupyter.ivm.expr import Expr, col, expr
 from dt_jupyter.ivm.rel import Aggregate, Call, Project, Rel, TypesOf, Union, rewrite
 
@@ -43,7 +50,7 @@ def _is_kept(node: Aggregate, types: TypesOf) -> bool:
     """Whether all of it is kept from state once its arguments are grouped."""
     below, above = types(arguments_of(node)), types(node)
     for i, call in node.calls:
-        of_args = tuple(below[f"{i}__{j}"] for j in range(len(call.args)))
+        of_args = argument_types(i, call, below)
         if call.function in (ONCE, ON_CHANGE):
             return False
         if _is_distinct(call) and not all(map(has_exact_order, of_args)):

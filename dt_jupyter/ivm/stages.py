@@ -10,6 +10,7 @@ from dt_jupyter.ivm.aggregates import (
     ON_CHANGE,
     ONCE,
     Kept,
+    argument_types,
     arguments_of,
     is_floating,
     keep,
@@ -121,7 +122,8 @@ def compile_stages(
     inexact = unstable(rel, types)
     if {n for n, c in zip(names, rel.columns, strict=True) if c in inexact} & (frozen or set()):
         raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="FROZEN WHERE")
-    rel = simplify(group_distinct_arguments(rel, types))
+    if (grouped := group_distinct_arguments(rel, types)) != rel:
+        rel = simplify(grouped)
     post, core = _peel(rel)
     if isinstance(core, Aggregate) and frozen is None:
         outputs, visible = _outputs(post, core)
@@ -275,14 +277,10 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
 def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
     below, above = types(arguments_of(node)), types(node)
     kept = tuple(
-        StageColumn(i, c, above[i], keep(c, i, above[i], _argument_types(i, c, below)))
+        StageColumn(i, c, above[i], keep(c, i, above[i], argument_types(i, c, below)))
         for i, c in node.calls
     )
     return Group(node.keys, kept, visible)
-
-
-def _argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str, ...]:
-    return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
 
 
 _NULL_TEST = re.compile(r"[)\s]*\bIS\s+(NOT\s+)?NULL\b", re.IGNORECASE)
