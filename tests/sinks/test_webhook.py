@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import os
 import threading
 import traceback
 from collections.abc import Iterator
@@ -222,6 +223,45 @@ def test_a_receiver_that_is_down_is_tried_when_the_sink_opens_again(
     assert len(set(keys)) == 2, "what was taken is not sent again"
     assert receiver.total == 6
     assert outbox(tmp_path) == set()
+
+
+@pytest.mark.parametrize("left", range(3))
+def test_a_kill_may_leave_the_marker_of_what_was_sent_short(
+    receiver: Receiver, connect: Any, tmp_path: Path, left: int
+) -> None:
+    receiver.answers = [200, 200, 503]
+    changes: list[Change] = [
+        (D, {"k": 2}),
+        (I, row(1, 1)),
+        *((I, row(k, 1)) for k in range(3, 999)),
+    ]
+    log = MemoryLog()
+    with refused("DT-6110"):
+        deliver(MADE, ListSource(MADE, changes, 999), log, lambda: connect(attempts="1"))
+    (marker,) = (tmp_path / "outbox").glob("*.sent")
+    assert marker.stat().st_size == 2
+    os.truncate(marker, left)
+    deliver(MADE, ListSource(MADE, changes, 999), log, connect)
+    keys = [key for key, _, _ in receiver.seen]
+    assert len(keys) - len(set(keys)) == 3 - left, "that it is short of is sent again, by its key"
+    assert receiver.total == 997
+    assert outbox(tmp_path) == set()
+
+
+def test_a_kill_may_leave_a_dead_letter_torn(
+    receiver: Receiver, connect: Any, tmp_path: Path
+) -> None:
+    letters = tmp_path / "outbox" / "dead_letters.jsonl"
+    changes: list[Change] = [(I, row(1, 1))]
+    receiver.answers = [404]
+    deliver(MADE, ListSource(MADE, changes, 1), MemoryLog(), connect)
+    whole = letters.read_bytes()
+    for size in (0, 1, len(whole) - 1, len(whole), len(whole) + 5):
+        letters.write_bytes((whole * 2)[:size])
+        receiver.answers = [404]
+        deliver(MADE, ListSource(MADE, changes, 1), MemoryLog(), connect)
+        told = [json.loads(line)["body"]["rows"] for line in letters.read_text().splitlines()]
+        assert told == [[row(1, 1)]] * (1 + (size >= len(whole)))
 
 
 def test_nobody_listens(connect: Any, tmp_path: Path) -> None:

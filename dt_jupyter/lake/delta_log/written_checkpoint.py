@@ -32,7 +32,8 @@ def write_checkpoint(
     pq.write_table(pa.Table.from_pylist(rows, _schema()), draft)
     os.replace(draft, folder / name)
     told = {"version": state.version, "size": len(rows)}
-    (folder / "_last_checkpoint").write_text(json.dumps(told))
+    draft.write_text(json.dumps(told), "utf-8")
+    os.replace(draft, folder / "_last_checkpoint")
     return name
 
 

@@ -31,7 +31,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from dt_jupyter.model import error, system_error
 from dt_jupyter.sinks import messages as m
@@ -99,10 +99,10 @@ class WebhookStore(PushOnly):
     def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
         """What was sent stays sent; what waits in the outbox is not sent any more."""
         self._outbox = Path(self._address.options.get("outbox", ""))
-        for path in self._outbox.glob("*.jsonl") if "outbox" in self._address.options else ():
-            if path.name != _DEAD:
-                path.unlink(missing_ok=True)
-                path.with_suffix(".sent").unlink(missing_ok=True)
+        if "outbox" in self._address.options:
+            for path in (*self._outbox.glob("*.jsonl"), *self._outbox.glob("*.sent")):
+                if path.name != _DEAD:
+                    path.unlink(missing_ok=True)
 
     # -- staging -----------------------------------------------------------------------------------
 
@@ -168,16 +168,18 @@ class WebhookStore(PushOnly):
 
     def _send(self, sealed: m.Checkpoint) -> None:
         """What the file has, from where it was left; then the file is gone. Its keys are those of
-        the task that staged it, whoever sends it."""
+        the task that staged it, whoever sends it. The marker has one byte for each request that is
+        done: a kill at any point leaves it right or short, and what it is short of is sent again.
+        """
         path = self._staged(sealed["staged"])
         self._key = f"{self._task.sink}/{sealed['range']}/{sealed['staged']}"
         marker = path.with_suffix(".sent")
-        sent = int(marker.read_text()) if marker.exists() else 0
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8") as lines, marker.open("ab", buffering=0) as done:
+            sent = done.tell()
             for number, line in enumerate(lines):
                 if number >= sent:
                     self._deliver(number, line.strip())
-                    marker.write_text(str(number + 1))
+                    done.write(b".")
         path.unlink(missing_ok=True)
         marker.unlink(missing_ok=True)
 
@@ -255,8 +257,10 @@ class WebhookStore(PushOnly):
 
     def _keep(self, number: int, body: str, answer: WebhookAnswer) -> None:
         told = {"status": answer.status, "reason": answer.reason, "part": number}
-        with (self._outbox / _DEAD).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**told, "body": json.loads(body)}) + "\n")
+        line = json.dumps({**told, "body": json.loads(body)}) + "\n"
+        with (self._outbox / _DEAD).open("a+b") as file:
+            _cut_torn_line(file)
+            file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
 
@@ -265,3 +269,12 @@ class WebhookStore(PushOnly):
 
     def close(self) -> None:
         self._hang_up()
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    """What a kill left of the last line; its request is kept again."""
+    if end := file.seek(0, os.SEEK_END):
+        file.seek(end - 1)
+        if file.read(1) != b"\n":
+            file.seek(0)
+            file.truncate(file.read().rfind(b"\n") + 1)
