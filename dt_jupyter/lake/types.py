@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PHYSICAL = "delta.columnMapping.physicalName"
 _DOUBLE_DIGITS = 15
+_NULLS = frozenset(("nullable", "containsNull", "valueContainsNull"))
 FLOATS = frozenset(("float", "double"))
 _SPECIAL = (
     "__COLLATIONS",
@@ -45,7 +46,7 @@ def spark_schema(fields: Iterable[Mapping[str, Any]]) -> StructType:
     """The same columns as Spark's schema, every one of them nullable."""
     from pyspark.sql.types import StructField, StructType
 
-    typed = StructType.fromJson({"fields": [_bare(f) for f in fields]})
+    typed = StructType.fromJson({"fields": [bare(f) for f in fields]})
     return StructType([StructField(f.name, f.dataType) for f in typed.fields])
 
 
@@ -57,11 +58,22 @@ def stored_schema(metadata: Metadata) -> StructType:
     return StructType.fromJson(json.loads(metadata.schema_string))
 
 
-def _bare(node: Any) -> Any:
+def bare(node: Any) -> Any:
     """A field of the schema's JSON without what the log keeps in its metadata."""
     if isinstance(node, Mapping):
-        return {k: {} if k == "metadata" else _bare(v) for k, v in node.items()}
-    return [_bare(n) for n in node] if isinstance(node, list | tuple) else node
+        return {k: {} if k == "metadata" else bare(v) for k, v in node.items()}
+    return [bare(n) for n in node] if isinstance(node, list | tuple) else node
+
+
+def allow_nulls(node: Any) -> Any:
+    """A field of the schema's JSON with NULL allowed in every part: as Delta makes it of a query,
+    whatever the query's own parts may be."""
+    if isinstance(node, Mapping):
+        return {
+            k: True if k in _NULLS else v if k == "metadata" else allow_nulls(v)
+            for k, v in node.items()
+        }
+    return [allow_nulls(n) for n in node] if isinstance(node, list | tuple) else node
 
 
 def fields_named(metadata: Metadata, columns: Iterable[str]) -> list[Mapping[str, Any]]:

@@ -11,7 +11,7 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.paths import TablePath, local, sql_path, sql_string, sql_table
 from dt_jupyter.lake.storage.mounts import folder_exists, is_delta, move_folder
-from dt_jupyter.lake.types import is_inexact
+from dt_jupyter.lake.types import allow_nulls, is_inexact
 from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql
 from dt_jupyter.lake.write.create_commit import plain_fields, write_first
 from dt_jupyter.lake.write.locks import lock_file
@@ -118,20 +118,23 @@ def create(
     cluster_by: Sequence[str] = (),
 ) -> None:
     """Make an empty table at `path`: one commit, version 0. `schema` is a StructType or DDL text;
-    all columns may be NULL. `properties` None: those of `backing_properties`.
+    all columns, and all parts of nested ones, may be NULL. `properties` None: those of
+    `backing_properties`.
 
     `cluster_by` (those of them that can be) makes the table clustered, which shuts out delta-rs:
-    its writes are Spark's. A
-    plain table with the properties of backing tables is made without Spark.
+    its writes are Spark's. A plain table with the properties of backing tables is made without
+    Spark.
     """
     from pyspark.sql.types import StructField, StructType
 
-    typed = schema if isinstance(schema, StructType) else _parsed(schema)
+    given = schema if isinstance(schema, StructType) else _parsed(schema)
+    opened = StructType.fromJson(allow_nulls(given.jsonValue()))
+    typed = StructType([StructField(f.name, f.dataType) for f in opened.fields])
     chosen = backing_properties(typed) if properties is None else properties
     fields = plain_fields(typed, chosen) if not cluster_by and not is_delta(path) else None
     if fields is not None:
         return write_first(local(path), fields, chosen)
-    columns = _ddl(spark, StructType([StructField(f.name, f.dataType) for f in typed.fields]))
+    columns = _ddl(spark, typed)
     paths = clusterable_paths(_fields(typed), cluster_by)
     cluster = f" CLUSTER BY ({', '.join(map(path_sql, paths))})" if paths else ""
     pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.storage.mounts import open_log
 from dt_jupyter.lake.storage.table_place import table_place
-from dt_jupyter.lake.types import arrow_schema, leaves
+from dt_jupyter.lake.types import allow_nulls, arrow_schema, bare, leaves
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -39,31 +39,18 @@ _PROTOCOL = {
 
 def plain_fields(schema: StructType, properties: Mapping[str, str]) -> list[dict[str, Any]] | None:
     """The columns as the log has them, if the protocol of a table of these columns and properties
-    is known here; None: its creation is Spark's."""
-    from pyspark.sql.types import StructField
-
+    is known here, NULL is allowed in every part of them, and nothing else is said of one; None:
+    its creation is Spark's."""
     delta = {k for k in properties if k.startswith("delta.")}
     if delta - _KNOWN or any(properties.get(k) != "true" for k in _ON):
         return None
-    columns = [StructField(f.name, f.dataType) for f in schema.fields]
-    fields = [json.loads(c.json()) for c in columns]
+    fields = list(schema.jsonValue()["fields"])
     try:
         arrow_schema(fields)
     except NotSupported:
         return None
     kinds = {kind for f in fields for _, kind in leaves(f["type"], f["name"])}
-    return None if "timestamp_ntz" in kinds or not all(map(_is_open, fields)) else fields
-
-
-def _is_open(node: object) -> bool:
-    """Whether NULL is allowed in every part of a type, and nothing else is said of it."""
-    if not isinstance(node, dict):
-        return True
-    nulls = ("nullable", "containsNull", "valueContainsNull")
-    if node.get("metadata") or any(node.get(n) is False for n in nulls):
-        return False
-    parts = (node.get(p) for p in ("type", "elementType", "keyType", "valueType"))
-    return all(map(_is_open, (*parts, *node.get("fields", ()))))
+    return None if "timestamp_ntz" in kinds or fields != bare(allow_nulls(fields)) else fields
 
 
 def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[str, str]) -> None:
