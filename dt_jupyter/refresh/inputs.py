@@ -50,6 +50,7 @@ from dt_jupyter.sql import Renderer
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 _SELECTED_FROM = 10_000
 """Of a stage's own table with more rows those of the touched groups are selected."""
@@ -339,9 +340,10 @@ class Reading:
         values = self._key_values(name, column)
         return bounds_of(values) if values is not None else None
 
-    def view(self, rows: pa.Table) -> str:
-        """The name of a relation of rows that a statement gave."""
+    def view(self, rows: pa.Table, schema: StructType | None = None) -> str:
+        """The name of a relation of rows that a statement gave, with its own schema where Arrow's
+        may not say all of it, as of collations."""
         self._views += 1
         name = hidden(f"rows_{self._views}")
-        self.views.add(name, rows)
+        self.views.add(name, rows, schema)
         return name

@@ -24,6 +24,7 @@ from dt_jupyter.spark import arrow_frame
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 _USUAL = {
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
@@ -47,12 +48,12 @@ class LocalViews:
     _rows: dict[str, LocalRows] = field(default_factory=dict)
     _not_given: dict[str, Callable[[], object]] = field(default_factory=dict)
 
-    def add(self, name: str, rows: pa.Table) -> None:
-        """Rows that a statement gave."""
+    def add(self, name: str, rows: pa.Table, schema: StructType | None = None) -> None:
+        """Rows that a statement gave; those of one of Spark's with its schema."""
         shape = tuple((f.name, arrow_value_kind(f.type)) for f in rows.schema)
 
         def make() -> None:
-            arrow_frame(self.spark, rows).createOrReplaceTempView(name)
+            arrow_frame(self.spark, rows, schema).createOrReplaceTempView(name)
 
         self._add(name, LocalRows(rows, shape), make)
 

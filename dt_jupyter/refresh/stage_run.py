@@ -192,14 +192,14 @@ class StageRun:
                 self.left_out.append(self.reading.views.imagine(name, text))
             return name
         self.touched_count += 1
-        rows = self.reading.views.evaluate(text)
+        rows, schema = self.reading.views.evaluate(text), None
         if rows is None:
             heavy = not self.reading.all_local and not self._is_small()
             frame = self._planned(text, heavy=heavy)
             if not self._is_small():
                 return self.staged(frame, f"keys_{self.touched_count}")
-            rows = frame.toArrow()
-        name = quote(self.reading.view(rows))
+            rows, schema = frame.toArrow(), frame.schema
+        name = quote(self.reading.view(rows, schema))
         self.reading.keys[name] = rows
         return name
 
