@@ -22,9 +22,9 @@ from dt_jupyter.ivm import (
     settles,
 )
 from dt_jupyter.model import Name, Source, quote
-from dt_jupyter.model.hidden import VISIBLE, public_columns
+from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.sources import name_of
-from dt_jupyter.spark import text_of_path, type_text
+from dt_jupyter.spark import is_storable, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
 
 if TYPE_CHECKING:
@@ -183,10 +183,21 @@ def compile_query(
         sql = stage_sql(stage, own)
         text = sql.initial(Renderer(place))
         table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
+        _require_storable(spark, table, hidden=stage is not made[-1])
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))
     fixed = settles(relation)
     return Compiled(tuple(stages), settle_types(relation, analysed) if fixed else relation, fixed)
+
+
+def _require_storable(spark: SparkSession, table: StructType, *, hidden: bool) -> None:
+    """Refused where a stage would keep, beside the columns that people see, what a table does not
+    take."""
+    for field in table.fields:
+        kind, text = field.dataType, field.dataType.simpleString()
+        shown = not hidden and not is_hidden(field.name)
+        if not (shown or text == "void" or is_storable(spark, kind)):
+            raise refuse(Refusal.UNSTORABLE, type=text)
 
 
 def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ class Definer:
         text = self._text(request, settings, read, at)
         fields = self._analyse(spark, request, found, text)
         check_cancelled()
-        names = checked_names(request.name, [n for n, _ in request.columns], fields)
+        names = checked_names(spark, request.name, [n for n, _ in request.columns], fields)
         comments = [c for _, c in request.columns] or [None] * len(names)
         columns = tuple(
             (n, type_text(f.dataType), c) for n, f, c in zip(names, fields, comments, strict=True)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import Name, count_of, error
 from dt_jupyter.model.hidden import is_hidden
+from dt_jupyter.spark import is_storable
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructField
-
-_UNSTORABLE = re.compile(r"(void|interval\b.*|.*\bvoid\b.*|time\(\d\))\Z")
 
 
 def checked_names(
-    table: Name, listed: Sequence[str], fields: Sequence[StructField]
+    spark: SparkSession, table: Name, listed: Sequence[str], fields: Sequence[StructField]
 ) -> tuple[str, ...]:
     """The names of columns of a query's `fields`. DT-1111 where the list has another number of
     them, DT-1104 for a name that comes twice, DT-1114 for a reserved one, DT-1116 for a type that
@@ -33,8 +32,7 @@ def checked_names(
         if is_hidden(name):
             raise error("DT-1114", name=name)
     for column in fields:
-        kind = column.dataType.simpleString()
-        if _UNSTORABLE.match(kind):
-            problem = f"{column.name} has type {kind}"
+        if not is_storable(spark, column.dataType):
+            problem = f"{column.name} has type {column.dataType.simpleString()}"
             raise error("DT-1116", name=table, problem=problem)
     return names

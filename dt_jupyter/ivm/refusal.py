@@ -85,6 +85,15 @@ class Refusal(Enum):
         "storage and read it by that path, or all is recomputed.",
     )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
+    UNSTORABLE = (
+        "it has to keep values of type {type}, which no Delta table takes",
+        "Use values of a type that it takes: lower(…) for a collation, a number of seconds for an "
+        "interval or a time.",
+    )
+    MAP_KEY = (
+        "it groups by values of type {type}, and maps do not compare",
+        "Group by array_sort(map_entries(…)).",
+    )
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (
         "the check at creation found a difference ({what})",

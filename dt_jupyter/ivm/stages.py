@@ -276,6 +276,9 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
 
 def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
     below, above = types(arguments_of(node)), types(node)
+    for key in node.keys:
+        if _MAP.search(above[key]):
+            raise refuse(Refusal.MAP_KEY, type=above[key])
     kept = tuple(
         StageColumn(i, c, above[i], keep(c, i, above[i], argument_types(i, c, below)))
         for i, c in node.calls
@@ -283,6 +286,7 @@ def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
     return Group(node.keys, kept, visible)
 
 
+_MAP = re.compile(r"\bmap<")
 _NULL_TEST = re.compile(r"[)\s]*\bIS\s+(NOT\s+)?NULL\b", re.IGNORECASE)
 
 

@@ -1,0 +1,49 @@
+"""Which of Spark's types a Delta table takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType
+
+_NEVER = frozenset({
+    "NullType", "TimeType", "DayTimeIntervalType", "YearMonthIntervalType", "CalendarIntervalType",
+    "GeometryType", "GeographyType",
+})  # fmt: skip
+"""By name: not every release of Spark has all of them."""
+_CHECKED = "spark.databricks.delta.schema.typeCheck.enabled"
+_PLAIN = "UTF8_BINARY"
+
+
+def is_storable(spark: SparkSession, kind: DataType) -> bool:
+    """Whether a Delta table takes a column of the type; strings of a collation where the session
+    lets Delta take what it does not know (Delta's UnsupportedDataTypes)."""
+    for part in _parts(kind):
+        if type(part).__name__ in _NEVER:
+            return False
+        if getattr(part, "collation", _PLAIN) != _PLAIN and _is_checked(spark):
+            return False
+    return True
+
+
+def _parts(kind: DataType) -> Iterator[DataType]:
+    """The type and those that it is made of."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    yield kind
+    inner: list[DataType] = []
+    if isinstance(kind, ArrayType):
+        inner = [kind.elementType]
+    elif isinstance(kind, MapType):
+        inner = [kind.keyType, kind.valueType]
+    elif isinstance(kind, StructType):
+        inner = [f.dataType for f in kind.fields]
+    for each in inner:
+        yield from _parts(each)
+
+
+def _is_checked(spark: SparkSession) -> bool:
+    return str(spark.conf.get(_CHECKED, "true")).lower() != "false"
