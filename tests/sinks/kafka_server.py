@@ -24,8 +24,8 @@ from tests.sinks.servers import SECONDS, Server, find_program, free_port
 
 VERSION = "4.3.0"
 JARS = Jars(
-    f"kafka-{VERSION}",
-    [f"org.apache.kafka:kafka_2.13:{VERSION}"],
+    f"kafka-{VERSION}-tools",
+    [f"org.apache.kafka:{part}:{VERSION}" for part in ("kafka_2.13", "kafka-tools")],
     ["kafka.tools.StorageTool", "random-uuid"],
 )
 MEMORY = ("-Xmx320m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
@@ -152,6 +152,23 @@ class KafkaServer(Server):
         every = self.admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED)
         ends = {part.partition: future.result().offset for part, future in every.items()}
         return read_committed(self.port, topic, ends)
+
+    def end_hanging(self) -> list[tuple[str, str, str]]:
+        """Aborts the transactions that nobody ends, as an operator does: topic, partition and first
+        offset of each."""
+        tool = [
+            str(find_java(os.environ).program), "-cp", class_path(JARS.find()),
+            "org.apache.kafka.tools.TransactionsCommand",
+            "--bootstrap-server", f"127.0.0.1:{self.port}",
+        ]  # fmt: skip
+        asked = [*tool, "find-hanging", "--broker-id", "1", "--max-transaction-timeout", "1"]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+        listed = ([part.strip() for part in line.split("\t")] for line in said.splitlines())
+        found = [(row[0], row[1], row[5]) for row in listed if len(row) > 5 and row[1].isdigit()]
+        for topic, partition, offset in found:
+            one = ["--topic", topic, "--partition", partition, "--start-offset", offset]
+            subprocess.run([*tool, "abort", *one], capture_output=True, check=True)
+        return found
 
     @contextmanager
     def paused(self) -> Iterator[None]:

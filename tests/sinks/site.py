@@ -54,6 +54,10 @@ class Site(ABC):
     def rows(self, made: Binding) -> dict[Any, Row]:
         """What the store holds, by key, read by another client."""
 
+    def mend(self, failure: DTError) -> bool:
+        """Whether something was done that an error asks the store's operator to do."""
+        return False
+
     def driver(self, **options: str) -> Any:
         return open_driver(parse_store_url(self.url(), options))
 
@@ -182,6 +186,7 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
             failures.append(e)
             if not is_transient(e):
                 raise
+            site.mend(e)
             time.sleep(0.01)
         if not last:
             source.changes += events(len(source.changes), 30, keys=9)

@@ -232,16 +232,18 @@ class KafkaCluster:
 
     def read_records(self, name: str, *, decided: bool) -> list[tuple[str, str | None]]:
         """Keys and values of a topic of one partition. With `decided` those that are committed,
-        once every transaction is that has written to it: one that is not hides what came after it.
-        Without it also those that were aborted or are not decided yet."""
+        once every transaction is that has written to it: one that is not hides what came after it,
+        and is told by DT-6112. Without it also those that were aborted or are not decided yet."""
         from confluent_kafka import TopicPartition
 
         (end,), found = self._ends(name, 1), list[tuple[str, str | None]]()
         reader = self._reader("read_committed" if decided else "read_uncommitted")
         try:
             reader.assign([TopicPartition(name, 0, 0)])
-            late = self._begin(self._admin)
-            while self._read_next(reader, found) < end:
+            late, read = self._begin(self._admin), -1
+            while (read := max(read, self._read_next(reader, found))) < end:
+                if read >= 0 and monotonic() > late and self._heard is None:
+                    raise _undecided(name, read)
                 self._require_in_time(late)
         finally:
             reader.close()
@@ -378,6 +380,17 @@ class KafkaCluster:
         if name in _REFUSED:
             return error("DT-6144", store=self, problem=said, hint="Change its options.")
         return error("DT-6112", store=self, problem=said, hint="")
+
+
+def _undecided(topic: str, offset: int) -> DTError:
+    """A broker that is killed may forget the end of a transaction (KIP-664): of one whose commit
+    was on record, 4.3 was seen to do so at its start, before it knew who leads the partitions."""
+    problem = f"its records from offset {offset} on are neither committed nor aborted"
+    hint = (
+        "Delivery continues once they are. Where nobody does that, kafka-transactions.sh "
+        "find-hanging shows the transaction, and abort ends it: what was in it is delivered again."
+    )
+    return error("DT-6112", store=f"The topic {topic}", problem=problem, hint=hint)
 
 
 def _decoded(text: str | bytes) -> str:
