@@ -81,8 +81,9 @@ def ratio_row(name: str, rounds: Sequence[Run]) -> str:
 
 
 def parts(rounds: Sequence[Run]) -> tuple[Sequence[Run], ...]:
-    """The first round, the second, and those that are steady (the last where there are few)."""
-    return rounds[:1], rounds[1:2], rounds[STEADY - 1 :] or rounds[-1:]
+    """The first round, the second, and those that are steady; the last where there are fewer."""
+    last = rounds[-1:]
+    return rounds[:1], rounds[1:2] or last, rounds[STEADY - 1 :] or last
 
 
 def split_row(name: str, runs: Sequence[Run]) -> str:
