@@ -46,7 +46,7 @@ def spark_schema(fields: Iterable[Mapping[str, Any]]) -> StructType:
     """The same columns as Spark's schema, every one of them nullable."""
     from pyspark.sql.types import StructField, StructType
 
-    typed = StructType.fromJson({"fields": [bare(f) for f in fields]})
+    typed = StructType.fromJson({"fields": strip_metadata(list(fields))})
     return StructType([StructField(f.name, f.dataType) for f in typed.fields])
 
 
@@ -58,15 +58,15 @@ def stored_schema(metadata: Metadata) -> StructType:
     return StructType.fromJson(json.loads(metadata.schema_string))
 
 
-def bare(node: Any) -> Any:
-    """A field of the schema's JSON without what the log keeps in its metadata."""
+def strip_metadata(node: Any) -> Any:
+    """Fields of the schema's JSON without what the log keeps in its metadata."""
     if isinstance(node, Mapping):
-        return {k: {} if k == "metadata" else bare(v) for k, v in node.items()}
-    return [bare(n) for n in node] if isinstance(node, list | tuple) else node
+        return {k: {} if k == "metadata" else strip_metadata(v) for k, v in node.items()}
+    return [strip_metadata(n) for n in node] if isinstance(node, list | tuple) else node
 
 
 def allow_nulls(node: Any) -> Any:
-    """A field of the schema's JSON with NULL allowed in every part: as Delta makes it of a query,
+    """Fields of the schema's JSON with NULL allowed in every part: as Delta makes it of a query,
     whatever the query's own parts may be."""
     if isinstance(node, Mapping):
         return {

@@ -140,7 +140,7 @@ from .shared_disk import is_shared as is_shared, runs_elsewhere as runs_elsewher
 from .standby import (
     dismiss as dismiss,
 )
-from .stored_types import is_storable as is_storable
+from .stored_types import is_storable as is_storable, parts_of_type as parts_of_type
 from .thread_session import as_active as as_active
 from .type_texts import (
     type_text as type_text,

@@ -1,4 +1,4 @@
-"""Which of Spark's types a Delta table takes."""
+"""Which of Spark's types a Delta table takes, and what they are made of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = "UTF8_BINARY"
 def is_storable(spark: SparkSession, kind: DataType) -> bool:
     """Whether a Delta table takes a column of the type; strings of a collation where the session
     lets Delta take what it does not know (Delta's UnsupportedDataTypes)."""
-    for part in _parts(kind):
+    for part in parts_of_type(kind):
         if type(part).__name__ in _NEVER:
             return False
         if getattr(part, "collation", _PLAIN) != _PLAIN and _is_checked(spark):
@@ -29,7 +29,7 @@ def is_storable(spark: SparkSession, kind: DataType) -> bool:
     return True
 
 
-def _parts(kind: DataType) -> Iterator[DataType]:
+def parts_of_type(kind: DataType) -> Iterator[DataType]:
     """The type and those that it is made of."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
@@ -42,7 +42,7 @@ def _parts(kind: DataType) -> Iterator[DataType]:
     elif isinstance(kind, StructType):
         inner = [f.dataType for f in kind.fields]
     for each in inner:
-        yield from _parts(each)
+        yield from parts_of_type(each)
 
 
 def _is_checked(spark: SparkSession) -> bool:

@@ -186,8 +186,8 @@ def deliver_while_disturbed(site: Site, disturb: Callable[[], None], seconds: fl
             failures.append(e)
             if not is_transient(e):
                 raise
-            site.mend(e)
-            time.sleep(0.01)
+            if not site.mend(e):
+                time.sleep(0.01)
         if not last:
             source.changes += events(len(source.changes), 30, keys=9)
     thread.join()

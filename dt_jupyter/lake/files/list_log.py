@@ -18,7 +18,7 @@ from dt_jupyter.lake.delta_log.version_checksum import write_checksum
 from dt_jupyter.lake.disk import make_durable, put_commit
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.files.file_list import WHOLE_EVERY, FileList, note_of
-from dt_jupyter.lake.types import allow_nulls, arrow_schema, bare, leaves
+from dt_jupyter.lake.types import allow_nulls, arrow_schema, leaves, strip_metadata
 
 _CAME = "FILES CAME"
 _OPEN = "_open"
@@ -47,7 +47,7 @@ class StoredFile:
 def storable_fields(schema: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The columns of a Spark schema (its JSON) as a log has them; None where Delta has no form of
     one, or tells two of them apart by case only."""
-    fields: list[dict[str, Any]] = [allow_nulls(bare(f)) for f in schema["fields"]]
+    fields: list[dict[str, Any]] = allow_nulls(strip_metadata(schema["fields"]))
     names = {f["name"].lower() for f in fields}
     try:
         arrow_schema(schema["fields"])

@@ -22,6 +22,7 @@ from dt_jupyter.spark import (
     confs,
     is_connect,
     lookup,
+    parts_of_type,
     storage_at,
     storage_of,
     text_of_path,
@@ -29,7 +30,7 @@ from dt_jupyter.spark import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
 FEED = "delta.enableChangeDataFeed"
 _AWKWARD = frozenset(" ,;{}()\n\t=")
@@ -60,7 +61,7 @@ def backing_properties(
         **_retention(retention_days),
         STATISTICS: ",".join(_skipping(schema, cluster_by)),
     }
-    if any(_awkward(f.name, f.dataType) for f in schema.fields):
+    if _has_awkward_names(schema):
         found["delta.columnMapping.mode"] = "name"
     return {**found, **(extra or {})}
 
@@ -95,19 +96,12 @@ def _fields(schema: StructType) -> list[Mapping[str, Any]]:
     return list(schema.jsonValue()["fields"])
 
 
-def _awkward(name: str, kind: DataType) -> bool:
-    """Whether a name, or one nested in its type, has a character that Parquet does not take."""
-    from pyspark.sql.types import ArrayType, MapType, StructType
+def _has_awkward_names(schema: StructType) -> bool:
+    """Whether a column, or a part of one, has a character in its name that Parquet refuses."""
+    from pyspark.sql.types import StructType
 
-    if _AWKWARD & set(name):
-        return True
-    if isinstance(kind, StructType):
-        return any(_awkward(f.name, f.dataType) for f in kind.fields)
-    if isinstance(kind, ArrayType):
-        return _awkward("", kind.elementType)
-    if isinstance(kind, MapType):
-        return _awkward("", kind.keyType) or _awkward("", kind.valueType)
-    return False
+    structs = (part for part in parts_of_type(schema) if isinstance(part, StructType))
+    return any(_AWKWARD & set(name) for struct in structs for name in struct.names)
 
 
 def create(

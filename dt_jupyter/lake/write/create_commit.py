@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.storage.mounts import open_log
 from dt_jupyter.lake.storage.table_place import table_place
-from dt_jupyter.lake.types import allow_nulls, arrow_schema, bare, leaves
+from dt_jupyter.lake.types import allow_nulls, arrow_schema, leaves, strip_metadata
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -50,7 +50,8 @@ def plain_fields(schema: StructType, properties: Mapping[str, str]) -> list[dict
     except NotSupported:
         return None
     kinds = {kind for f in fields for _, kind in leaves(f["type"], f["name"])}
-    return None if "timestamp_ntz" in kinds or fields != bare(allow_nulls(fields)) else fields
+    is_open = fields == strip_metadata(allow_nulls(fields))
+    return fields if is_open and "timestamp_ntz" not in kinds else None
 
 
 def write_first(path: Path, fields: list[dict[str, Any]], properties: Mapping[str, str]) -> None:
