@@ -19,7 +19,7 @@ from dt_jupyter.definition.compile import bind_query
 from dt_jupyter.definition.spark_reading import StandingQuery, public_schema, standing_query
 from dt_jupyter.ivm import Refused, Rel
 from dt_jupyter.model import Definition, DTError, quote
-from dt_jupyter.plans import NoForm, optimized_form
+from dt_jupyter.plans import NoForm, optimized_form, optimized_words
 from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
@@ -81,12 +81,19 @@ class _Comparison:
             if kinds[0] != kinds[1]:
                 what = f"Spark reads column {asked.name} as {kinds[0]}, and it was bound as "
                 return Opinion(False, f"{what}{kinds[1]}")
-        form = self._form(found)
-        if self._form_or_none(wanted) == form:
+        form, asked_form = self._form(found), self._form_or_none(wanted)
+        if asked_form == form:
             return Opinion(True)
         text = self.query.read(self.reader.builtins)
-        if text and self._form(self.spark.sql(self._rendered(text))) == form:
+        by_plan = self._form(self.spark.sql(self._rendered(text))) if text else None
+        if by_plan == form:
             return Opinion(True)
+        if by_plan is not None and by_plan == asked_form:
+            return Opinion(False, "Spark's plan of the text is that of another")
+        plans = (f._jdf.queryExecution().analyzed() for f in (wanted, found))
+        asked_words, bound_words = (optimized_words(self.spark, p) for p in plans)
+        if lost := sorted(asked_words - bound_words):
+            return Opinion(False, f"Spark reads {lost[0]} in the text, and it was bound without")
         return Opinion(None, why="Spark's plan of it has another form")
 
     def _form(self, frame: Any) -> Any:

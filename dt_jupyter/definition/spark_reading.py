@@ -31,7 +31,7 @@ _NO_TEXT = (NoForm, Refused, PySparkException, Py4JJavaError, RecursionError)
 _OF_THE_TEXT = frozenset({
     Refusal.EXPRESSION, Refusal.LATERAL, Refusal.SUBQUERY, Refusal.SET_OPERATION, Refusal.PIVOT,
     Refusal.TABLE_FUNCTION, Refusal.GROUPING_SETS, Refusal.LIMIT, Refusal.WINDOW,
-    Refusal.NON_EQUI_JOIN, Refusal.AGGREGATE, Refusal.TIES,
+    Refusal.NON_EQUI_JOIN, Refusal.AGGREGATE, Refusal.TIES, Refusal.GUARD_MISMATCH,
 })  # fmt: skip
 """Refusals that may be of how a query is written; the others are of what it means."""
 

@@ -7,6 +7,9 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
-from .plan_form import optimized_form as optimized_form
+from .plan_form import (
+    optimized_form as optimized_form,
+    optimized_words as optimized_words,
+)
 from .query_sql import FromText as FromText
 from .stand_ins import standing_tables as standing_tables

@@ -16,6 +16,7 @@ from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
 from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_gaps import fill_expansions
 from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan, tree_of
+from dt_jupyter.plans.plan_words import plan_words
 from dt_jupyter.spark import as_active, confs
 
 if TYPE_CHECKING:
@@ -80,13 +81,23 @@ def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None =
     """The form of what Spark's optimizer makes of an analysed plan of classic Spark, without the
     rules that only add to it what follows from it. Tables are told from each other by `marks`, or
     by what `standing_tables` notes. NoForm where Spark does not tell all of it."""
-    session: Any = spark
-    with as_active(spark), confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
-        plan = session._jsparkSession.sessionState().optimizer().execute(analysed)
+    plan = _optimized(spark, analysed)
     tree = read_java_plan(spark, plan)
     fill_expansions(tree, plan)
     fill_fields(tree, plan)
     return plan_form(tree, marks.of(plan) if marks is not None else None)
+
+
+def optimized_words(spark: SparkSession, analysed: Any) -> frozenset[str]:
+    """The words of what Spark's optimizer makes of an analysed plan of classic Spark. NoForm as of
+    `optimized_form`."""
+    return plan_words(read_java_plan(spark, _optimized(spark, analysed)))
+
+
+def _optimized(spark: SparkSession, analysed: Any) -> Any:
+    session: Any = spark
+    with as_active(spark), confs(spark, {"spark.sql.optimizer.excludedRules": _ADDING}):
+        return session._jsparkSession.sessionState().optimizer().execute(analysed)
 
 
 def plan_form(

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from bench import tiny
 from bench.tpch import queries
-from dt_jupyter.definition import define, second_opinion as under_test
+from dt_jupyter.definition import define, second_opinion as under_test, spark_reading
 from dt_jupyter.definition.second_opinion import Opinion, TextReader, second_opinion
 from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model import Definition, Name, Source, SourceKind, ViewSource
@@ -85,11 +85,24 @@ MISREAD = {
     "SELECT id, v FROM t UNION ALL SELECT v, f FROM t": (
         "SELECT v, id FROM t UNION ALL SELECT v, f FROM t"
     ),
+    "SELECT k, any_value(concat(name, 'x')) AS n FROM u GROUP BY k": (
+        "SELECT k, any_value(concat(name, 'y')) AS n FROM u GROUP BY k"
+    ),
+    "SELECT k, max_by(upper(name), id) AS n FROM u GROUP BY k": (
+        "SELECT k, max_by(name, id) AS n FROM u GROUP BY k"
+    ),
     "SELECT k, grouping(v) AS g, count(*) AS n FROM t GROUP BY ROLLUP (k, v)": (
         "SELECT k, grouping(k) AS g, count(*) AS n FROM t GROUP BY ROLLUP (k, v)"
     ),
 }
 """Texts, and what a reader takes them for that is wrong."""
+AS_PLANNED = {
+    "SELECT k, count(*) FROM t RIGHT JOIN u USING (k) GROUP BY k HAVING k > 'a'",
+    "SELECT id FROM t QUALIFY rank() OVER (ORDER BY v) <= 3 AND k IN (SELECT k FROM u)",
+}
+"""Texts of which Spark makes a plan in fewer steps than our rules, so that the plan is read."""
+UNTOLD = {t for t in MISREAD if "FULL JOIN" in t or "ROLLUP" in t}
+"""Those that our rules write otherwise than Spark plans them: that they differ says nothing."""
 
 
 def definition_of(query: str) -> Definition:
@@ -125,7 +138,8 @@ def test_what_is_read_otherwise_is_not(
 
     monkeypatch.setattr(under_test, "bind_query", misreading)
     reader = reader_of(spark)
-    assert {text: opinion(spark, text, reader).same for text in MISREAD} == dict.fromkeys(MISREAD)
+    found = {text: opinion(spark, text, reader).same for text in MISREAD}
+    assert found == {text: None if text in UNTOLD else False for text in MISREAD}
     monkeypatch.setitem(MISREAD, "SELECT id, k FROM t", "SELECT id, v FROM t")
     wrong = opinion(spark, "SELECT id, k FROM t", reader)
     assert wrong.same is False
@@ -158,7 +172,7 @@ def test_the_corpus_has_a_second_opinion(spark: SparkSession, part: int) -> None
     reader, found = reader_of(spark), Counter[bool | None]()
     for text in CORPUS[part::PARTS]:
         one = opinion(spark, text, reader)
-        assert one.same is not False, (text, one.difference)
+        assert one.same is not False or text in AS_PLANNED, (text, one.difference)
         found[one.same] += 1
     assert found[True] > 0.7 * found.total(), found
 
@@ -186,4 +200,9 @@ def test_a_table_is_told_where_its_text_was_not_compared(
     told = str(lab.sql("EXPLAIN CREATE DYNAMIC TABLE d AS SELECT id FROM t"))
     assert "its reading was not compared: no plan" in told
     lab.dynamic_table("d", "SELECT id FROM t")
-    assert (lab.mode("d"), lab.why("d")) == ("FULL", "GUARD_MISMATCH")
+    assert (lab.mode("d"), lab.why("d")) == ("INCREMENTAL", "INCREMENTAL")
+    assert "its text was read by Spark's plan of it" in str(lab.sql("EXPLAIN DYNAMIC TABLE d"))
+    answers.append(Opinion(False, "Spark reads column id as string"))
+    monkeypatch.setattr(spark_reading, "write_frame_query", lambda *given: "")
+    lab.dynamic_table("e", "SELECT id FROM t")
+    assert (lab.mode("e"), lab.why("e")) == ("FULL", "GUARD_MISMATCH")
