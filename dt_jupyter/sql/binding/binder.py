@@ -34,7 +34,7 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.sql.binding.dialect import WholeSpark
+from dt_jupyter.sql.binding.dialect import SparkAsWritten, WholeSpark
 from dt_jupyter.sql.binding.from_clause import open_brackets
 from dt_jupyter.sql.binding.joins import refuse_merged
 from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
@@ -198,8 +198,8 @@ def deep(fn: Callable[[], T]) -> T:
 
 def _parse(query: str) -> exp.Expr:
     try:
-        tree = parse_one(query, read=WholeSpark)
-    except Exception as e:  # a call with an odd number of arguments is an IndexError there
+        tree = parse_one(query, read=SparkAsWritten)
+    except Exception as e:  # what builds its calls may raise anything
         first = next(iter(str(e).splitlines()), type(e).__name__)
         if named := next(recursive_tables(query), None):  # MAX RECURSION LEVEL is not known there
             raise refuse(Refusal.RECURSIVE, what=named[0]) from None
@@ -285,7 +285,7 @@ class _Binder:
             return qualify(
                 tree,
                 schema=schema,
-                dialect="spark",
+                dialect=WholeSpark,
                 quote_identifiers=True,
                 validate_qualify_columns=True,
                 isolate_tables=False,
@@ -437,7 +437,7 @@ class _Binder:
             else 1
         )
         names = tuple(f"col{i + 1}" for i in range(width))
-        rows = ", ".join(row.sql(dialect="spark") for row in node.expressions)
+        rows = ", ".join(row.sql(dialect=WholeSpark) for row in node.expressions)
         return NamedRelation(Rows(f"(VALUES {rows})", tuple(self.ids.new(n) for n in names)), names)
 
     def relation(self, node: exp.Expr, ctes: Ctes) -> NamedRelation:
@@ -465,7 +465,7 @@ class _Binder:
             return self._values(node)
         if isinstance(node, exp.Lateral | exp.Unnest | exp.UDTF):
             raise refuse(Refusal.LATERAL, what="a lateral relation")
-        raise refuse(Refusal.EXPRESSION, what=f"the relation {node.sql(dialect='spark')[:60]}")
+        raise refuse(Refusal.EXPRESSION, what=f"the relation {node.sql(dialect=WholeSpark)[:60]}")
 
     def _cte(self, ctes: Ctes, name: str) -> NamedRelation:
         """Bound anew for each use, so that every use has columns of its own."""

@@ -1,12 +1,17 @@
-"""Spark's SQL as sqlglot reads it, where its own reading drops an argument."""
+"""Spark's SQL as sqlglot reads and writes it, where its own way drops or changes something."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from sqlglot import TokenType, exp
+from sqlglot.dialects.dialect import groupconcat_sql
 from sqlglot.dialects.spark import Spark
+
+from dt_jupyter.ivm import SUPPORTED, UNRULED
+from dt_jupyter.sql.text.lex import TokenKind, tokens
 
 _PICKS = {
     "ANY_VALUE": exp.AnyValue,
@@ -48,6 +53,29 @@ class _Percentile:
     from_arg_list = staticmethod(_whole("PERCENTILE", exp.Quantile))
 
 
+_DOUBLED = {
+    "'": re.compile(r"(\\.)|''", re.DOTALL),
+    '"': re.compile(r'(\\.)|""', re.DOTALL),
+}
+
+
+def _with_escaped_quotes(sql: str) -> str:
+    """`'it''s'` as `'it\\'s'`, which has as many characters: sqlglot takes it for two texts."""
+    if not any(quote * 2 in sql for quote in _DOUBLED):
+        return sql
+    parts, end = list[str](), 0
+    for token in tokens(sql):
+        quote = token.text[0]
+        if token.kind is TokenKind.STRING and quote in _DOUBLED:
+            parts += (sql[end : token.start], quote, _escaped(token.text[1:-1], quote), quote)
+            end = token.end
+    return "".join((*parts, sql[end:]))
+
+
+def _escaped(inner: str, quote: str) -> str:
+    return _DOUBLED[quote].sub(lambda match: match[1] or f"\\{quote}", inner)
+
+
 _SUFFIXED = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.BIGINT)
 
 
@@ -64,20 +92,22 @@ def _negative(parser: Any) -> Any:
     return cast
 
 
-_Parser: Any = Spark.Parser  # in some versions of sqlglot a class, in others a name of one
+# In some versions of sqlglot classes, in others names of them.
+_Parser: Any = Spark.Parser
+_Generator: Any = Spark.Generator
 
 
 class WholeSpark(Spark):
     """Spark with calls and negative numbers whole, with `window` as a name where no WINDOW clause
-    begins, and with the alias of a sampled subquery."""
+    begins, with the alias of a sampled subquery, and with times of the day."""
 
     def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
-        tokens = list(super().tokenize(sql, *args, **opts))
-        kinds = [t.token_type for t in tokens]
-        for i, token in enumerate(tokens):
+        found = list(super().tokenize(_with_escaped_quotes(sql), *args, **opts))
+        kinds = [t.token_type for t in found]
+        for i, token in enumerate(found):
             if kinds[i] is TokenType.WINDOW and kinds[i + 2 : i + 3] != [TokenType.ALIAS]:
                 token.token_type = TokenType.VAR
-        return tokens
+        return found
 
     class Parser(_Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
@@ -101,3 +131,59 @@ class WholeSpark(Spark):
             if found is not None and parse_alias and found.args.get("sample") and not found.alias:
                 found.set("alias", self._parse_table_alias())
             return found
+
+    class Generator(_Generator):  # type: ignore[misc]
+        TYPE_MAPPING: ClassVar[dict[Any, str]] = {
+            **_Generator.TYPE_MAPPING,
+            exp.DType.TIME: "TIME",
+        }
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
+            **_Generator.TRANSFORMS,
+            exp.GroupConcat: lambda self, node: groupconcat_sql(self, node, sep=None),
+        }
+
+        def cast_sql(self, node: Any, *args: Any, **opts: Any) -> str:
+            """TIME'10:00' is a literal: Spark has no cast for it."""
+            if type(node) is exp.Cast and node.is_type(exp.DType.TIME) and node.this.is_string:
+                return f"TIME {self.sql(node, 'this')}"
+            return str(super().cast_sql(node, *args, **opts))
+
+
+BY_CLASS = frozenset(name.upper() for name in SUPPORTED | UNRULED.keys()) | {
+    "ANY", "SOME", "EVERY", "LOGICAL_OR", "LOGICAL_AND", "STRING_AGG", "GROUPING", "GROUPING_ID",
+    "EXPLODE", "EXPLODE_OUTER", "POSEXPLODE", "POSEXPLODE_OUTER", "INLINE", "INLINE_OUTER", "STACK",
+    "LAG", "LEAD", "NTILE", "NTH_VALUE", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST",
+    "ROW_NUMBER", "EXISTS", "STRUCT", "ARRAY",
+}  # fmt: skip
+"""The calls of which our rules ask the class, or sqlglot's parser the name: `array(1, 2)[0]`."""
+_OF_UNITS = (
+    "DATEADD", "DATE_ADD", "TIMESTAMPADD", "DATEDIFF", "DATE_DIFF", "TIMEDIFF", "TIMESTAMPDIFF",
+)  # fmt: skip
+"""The calls whose first argument of three is a unit: `dateadd(DAY, 1, x)`."""
+
+
+def is_known_function(name: str) -> bool:
+    """Whether sqlglot has a form of its own for calls of that name."""
+    return name.upper() in _Parser.FUNCTIONS
+
+
+def _call(name: str) -> Callable[[Sequence[exp.Expr]], exp.Expr]:
+    def build(args: Sequence[exp.Expr]) -> exp.Expr:
+        given = list(args)
+        if name in _OF_UNITS and len(given) == 3 and isinstance(given[0], exp.Column):
+            given[0] = exp.Var(this=given[0].name.upper())
+        return exp.Anonymous(this=name, expressions=given)
+
+    return build
+
+
+class SparkAsWritten(WholeSpark):
+    """Spark's calls under the names and with the arguments that they are written with. What sqlglot
+    makes of them for other dialects loses some (PARSE_JSON, the format of TO_CHAR) and reads others
+    as it would be read elsewhere (a column as the unit of DATE_TRUNC)."""
+
+    class Parser(WholeSpark.Parser):
+        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {
+            name: build if name in BY_CLASS else _call(name)
+            for name, build in WholeSpark.Parser.FUNCTIONS.items()
+        }

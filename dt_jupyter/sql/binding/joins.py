@@ -21,6 +21,7 @@ from dt_jupyter.ivm import (
     expr,
     refuse,
 )
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import generator
 from dt_jupyter.sql.binding.scalars import scalar
 from dt_jupyter.sql.binding.scope import (
@@ -73,7 +74,7 @@ class From:
     def _lookup(self, column: exp.Column) -> str:
         found = self.columns.get((column.table, column.name))
         if found is None:
-            name = column.sql(dialect="spark")
+            name = column.sql(dialect=WholeSpark)
             raise refuse(Refusal.EXPRESSION, what=f"column {name} cannot be resolved")
         return found
 
@@ -91,7 +92,7 @@ class From:
         side, kind = str(node.side or "").upper(), str(node.kind or "").upper()
         odd = node.args.get("method") or node.args.get("using")
         if odd or kind not in ("", "INNER", "CROSS", "OUTER", "SEMI", "ANTI"):
-            raise refuse(Refusal.EXPRESSION, what=f"the join {node.sql(dialect='spark')[:60]}")
+            raise refuse(Refusal.EXPRESSION, what=f"the join {node.sql(dialect=WholeSpark)[:60]}")
         condition = node.args.get("on")
         left = frozenset(self.rel.columns)
         if kind in _KINDS:

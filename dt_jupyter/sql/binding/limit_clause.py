@@ -30,6 +30,7 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.sql.binding.aggregation import aggregates
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Ids, Scope
 
 Ctes = Mapping[str, exp.Expr]
@@ -206,5 +207,5 @@ def _number(node: exp.Expr | None) -> int | None:
     if isinstance(value, exp.Var | exp.Column) and value.name.upper() == "ALL":
         return None
     if not isinstance(value, exp.Literal) or value.is_string or not str(value.this).isdigit():
-        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect='spark')[:40]}")
+        raise refuse(Refusal.LIMIT, what=f"LIMIT {value.sql(dialect=WholeSpark)[:40]}")
     return int(value.this)

@@ -18,6 +18,7 @@ from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.aggregate_calls import PICKS, bare_call, call_name
 from dt_jupyter.sql.binding.aggregation import aggregates, is_aggregate
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.text.limits import too_many
 
@@ -159,7 +160,9 @@ class _Relation:
         if len(column.parts) > 1 and first == self.alias.lower():
             first = column.parts[1].name.lower()
         if first not in self.names:
-            raise _refuse(f"a PIVOT of the column {column.sql(dialect='spark')}, which is unknown")
+            raise _refuse(
+                f"a PIVOT of the column {column.sql(dialect=WholeSpark)}, which is unknown"
+            )
         return first
 
     def bound(self, text: exp.Expr) -> exp.Expr:
@@ -213,7 +216,7 @@ def _pivot(relation: _Relation, pivot: exp.Pivot) -> exp.Select:
 
 def _check_call(call: exp.Expr) -> None:
     if not aggregates(call):
-        raise _refuse(f"PIVOT of {call.sql(dialect='spark')[:40]}, which is not an aggregate")
+        raise _refuse(f"PIVOT of {call.sql(dialect=WholeSpark)[:40]}, which is not an aggregate")
     if call.find(exp.Query, exp.Window):
         raise _refuse("PIVOT of a subquery or a window function")
     inside = {id(n) for a in aggregates(call) for n in a.walk()}
@@ -251,7 +254,7 @@ def _shown(node: exp.Expr) -> str:
             return str(node.this.this)
         if node.is_type(exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT):
             return _shown(node.this)
-    raise _refuse(f"PIVOT with the value {node.sql(dialect='spark')[:40]}")
+    raise _refuse(f"PIVOT with the value {node.sql(dialect=WholeSpark)[:40]}")
 
 
 def _has_value(columns: Sequence[exp.Expr], value: Sequence[exp.Expr]) -> exp.Expr:
@@ -354,7 +357,9 @@ def _pretty(call: exp.Expr) -> str:
     plain = isinstance(argument, exp.Column) and len(argument.parts) <= 2
     if name in ("sum", "avg", "min", "max", "count") and plain and not call.expressions:
         return f"{name}({argument.name})"
-    raise _refuse(f"PIVOT of several aggregates with {call.sql(dialect='spark')[:40]} without AS")
+    raise _refuse(
+        f"PIVOT of several aggregates with {call.sql(dialect=WholeSpark)[:40]} without AS"
+    )
 
 
 # -- UNPIVOT --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from dt_jupyter.ivm import Between, Closing, Col, Expr, Opening, Refusal, refuse
+from dt_jupyter.sql.binding.dialect import WholeSpark, is_known_function
 
 _MARK = "\ue000"  # private use: stands around column ids while sqlglot writes the text
 _CALL, _NEXT, _END = "\ue001", "\ue002", "\ue003"  # the same for calls that are none of Spark's
@@ -44,7 +45,7 @@ def function_name(node: exp.Expr) -> str:
     """The Spark name of a function call, in lower case."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).lower()
-    text: str = node.sql(dialect="spark")
+    text: str = node.sql(dialect=WholeSpark)
     return text.partition("(")[0].strip().lower()
 
 
@@ -63,7 +64,7 @@ def check_scalar(node: exp.Expr, builtins: frozenset[str]) -> None:
         if isinstance(n, exp.Func):
             _check_function(n, builtins)
         if isinstance(n, exp.Cast) and _is_special_time(n):
-            raise refuse(Refusal.CONTEXT_FUNCTION, what=n.this.sql(dialect="spark"))
+            raise refuse(Refusal.CONTEXT_FUNCTION, what=n.this.sql(dialect=WholeSpark))
 
 
 def _is_lambda(node: exp.Exists) -> bool:
@@ -81,7 +82,7 @@ def _check_function(node: exp.Func, builtins: frozenset[str]) -> None:
         raise refuse(Refusal.TIME_WINDOW, what="window() in this place")
     if name in NON_DETERMINISTIC:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
-    if isinstance(node, exp.Anonymous) and name not in builtins:
+    if isinstance(node, exp.Anonymous) and name not in builtins and not is_known_function(name):
         raise refuse(Refusal.UNKNOWN_FUNCTION, what=f"{name}()")
 
 
@@ -111,14 +112,14 @@ def scalar(node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str]) -> Exp
             return exp.Var(this=f"{_MARK}{known[n]}{_MARK}")
         if isinstance(n, exp.Column) and not isinstance(n.this, exp.Star):
             return exp.Var(this=f"{_MARK}{lookup(n)}{_MARK}")
-        if isinstance(n, exp.Anonymous):
-            name = n.sql(dialect="spark").partition("(")[0]
+        if isinstance(n, exp.Anonymous) and not is_known_function(n.name):
+            name = n.sql(dialect=WholeSpark).partition("(")[0]
             args = _NEXT.join(written(a) for a in n.expressions)
             return exp.Var(this=f"{_CALL}{name}{_CALL}{args}{_END}")
         return n
 
     def written(n: exp.Expr) -> str:
-        text: str = n.copy().transform(place).sql(dialect="spark")
+        text: str = n.copy().transform(place).sql(dialect=WholeSpark)
         return text
 
     return Expr(tuple(_parts(written(node))))

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, expr, refuse
 from dt_jupyter.model.hidden import is_hidden
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import check_scalar, scalar
 from dt_jupyter.sql.text.limits import is_plain
 
@@ -59,7 +60,7 @@ class Scope:
         key = (column.table, column.name)
         if key in self.columns:
             return self.columns[key]
-        name = column.sql(dialect="spark")
+        name = column.sql(dialect=WholeSpark)
         if self._around(key):
             what = f"a subquery that reads {name} elsewhere than in a condition of its WHERE"
             raise refuse(Refusal.SUBQUERY, what=what)

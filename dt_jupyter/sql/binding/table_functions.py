@@ -7,6 +7,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dt_jupyter.ivm import SAMPLED, Expr, Filter, Refusal, Rel, Rows, col, expr, refuse
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import column_names
 from dt_jupyter.sql.binding.limit_clause import limited_to
 from dt_jupyter.sql.binding.scalars import check_scalar, function_name
@@ -30,7 +31,7 @@ def table_rows(table: exp.Table, builtins: frozenset[str]) -> tuple[str, tuple[s
         raise refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
     for argument in call.iter_expressions():
         check_scalar(argument, builtins)
-    return str(call.sql(dialect="spark")), made or given
+    return str(call.sql(dialect=WholeSpark)), made or given
 
 
 def made_rows(text: str, names: tuple[str, ...], ids: Ids) -> NamedRelation:
@@ -63,17 +64,17 @@ def _share(sample: exp.TableSample) -> Decimal:
         return _decimal(percent) / 100
     top, bottom = sample.args.get("bucket_numerator"), sample.args.get("bucket_denominator")
     if top is None or bottom is None or sample.args.get("bucket_field"):
-        raise refuse(Refusal.EXPRESSION, what=f"the sample {sample.sql(dialect='spark')[:60]}")
+        raise refuse(Refusal.EXPRESSION, what=f"the sample {sample.sql(dialect=WholeSpark)[:60]}")
     return _decimal(top) / _decimal(bottom)
 
 
 def _count(node: exp.Expr) -> int:
     if not isinstance(node, exp.Literal) or not str(node.this).isdigit():
-        raise refuse(Refusal.EXPRESSION, what=f"a sample by {node.sql(dialect='spark')[:40]}")
+        raise refuse(Refusal.EXPRESSION, what=f"a sample by {node.sql(dialect=WholeSpark)[:40]}")
     return int(node.this)
 
 
 def _decimal(node: exp.Expr) -> Decimal:
     if not isinstance(node, exp.Literal) or node.is_string:
-        raise refuse(Refusal.EXPRESSION, what=f"a sample by {node.sql(dialect='spark')[:40]}")
+        raise refuse(Refusal.EXPRESSION, what=f"a sample by {node.sql(dialect=WholeSpark)[:40]}")
     return Decimal(node.this)

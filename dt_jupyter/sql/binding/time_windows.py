@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dt_jupyter.ivm import Expr, Generate, Refusal, col, expr, refuse
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.binding.scope import Scope
 from dt_jupyter.sql.text.literals import literal
@@ -147,7 +148,7 @@ def _lengths(nodes: list[exp.Expr]) -> tuple[int, int, int]:
 def _microseconds(node: exp.Expr) -> int:
     text = str(node.this) if isinstance(node, exp.Literal) and node.is_string else ""
     if not _INTERVAL.match(text):
-        what = f"window() with the length {node.sql(dialect='spark')[:40]}"
+        what = f"window() with the length {node.sql(dialect=WholeSpark)[:40]}"
         raise refuse(Refusal.TIME_WINDOW, what=what)
     parts = re.findall(_PART, text, re.IGNORECASE)
     return sum(int(n) * _MICROSECONDS[unit.lower()] for n, unit in parts)

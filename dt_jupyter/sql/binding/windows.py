@@ -20,6 +20,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
 from dt_jupyter.sql.binding.aggregation import bind_call, unruled
+from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Scope
 
 _RANKS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
@@ -133,8 +134,6 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
     inner = node.this.copy()
     bare = bare_call(inner)
     name = call_name(bare)
-    if isinstance(bare, exp.GroupConcat) and not bare.args.get("separator"):
-        bare.set("separator", exp.Literal.string(""))  # sqlglot would write ','
     order = node.args.get("order")
     terms = tuple(scope.scalar(o) for o in order.expressions) if order else ()
     frame = _frame(node.args.get("spec"))
@@ -200,5 +199,5 @@ def _frame(spec: exp.Expr | None) -> str:
 def _bound(value: object, side: object) -> str:
     if isinstance(value, exp.Expr) and value.find(exp.Column):
         raise refuse(Refusal.WINDOW, what="with a frame that depends on a column")
-    text = value.sql(dialect="spark") if isinstance(value, exp.Expr) else str(value).upper()
+    text = value.sql(dialect=WholeSpark) if isinstance(value, exp.Expr) else str(value).upper()
     return f"{text} {side}".upper() if side else text
