@@ -75,6 +75,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 _MADE = 8
+_OTHER_READING = {
+    "spark.sql.caseSensitive": "the session is case sensitive",
+    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a text as it is",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session takes '' in a text for none",
+}
+"""Confs with which a text means something else than our reader reads, and than what we write."""
 
 
 @dataclass(frozen=True)
@@ -293,8 +299,9 @@ class Definer:
 
     def _compile(self, asked: _Asked) -> tuple[Compiled, str]:
         spark, definition, found = asked.spark, asked.definition, asked.found
-        if definition.settings.get("spark.sql.caseSensitive", "false").lower() == "true":
-            raise refuse(Refusal.EXPRESSION, what="the session is case sensitive")
+        for conf, what in _OTHER_READING.items():
+            if definition.settings.get(conf, "false").lower() == "true":
+                raise refuse(Refusal.EXPRESSION, what=what)
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 if storage := _storage(spark, source):

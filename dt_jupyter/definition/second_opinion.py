@@ -89,7 +89,7 @@ class _Comparison:
         if by_plan == form:
             return Opinion(True)
         if by_plan is not None and by_plan == asked_form:
-            return Opinion(False, "Spark's plan of the text is that of another")
+            return Opinion(False, "Spark plans the text as another one")
         plans = (f._jdf.queryExecution().analyzed() for f in (wanted, found))
         asked_words, bound_words = (optimized_words(self.spark, p) for p in plans)
         if lost := sorted(asked_words - bound_words):

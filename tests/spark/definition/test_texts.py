@@ -7,6 +7,7 @@ import pytest
 
 from dt_jupyter.definition import define
 from dt_jupyter.definition.second_opinion import second_opinion
+from dt_jupyter.spark import confs
 from dt_jupyter.sql.binding import dialect
 from tests.cases import some
 from tests.spark.engine_lab import Lab
@@ -80,3 +81,24 @@ def test_a_reader_that_is_wrong_is_not_believed(
     change(made)
     assert made.refresh("d") == "INCREMENTAL"
     assert made.rows("d") == sorted(made.sql(query), key=repr)
+
+
+@pytest.mark.parametrize(
+    ("conf", "query"),
+    [("spark.sql.parser.escapedStringLiterals", r"SELECT k, s FROM t WHERE s RLIKE '^n\d$'"),
+     ("spark.sql.legacy.consecutiveStringLiterals.enabled", "SELECT k, s FROM t WHERE s = 'n''5'"),
+     ("spark.sql.caseSensitive", "SELECT k, S FROM (SELECT k, s, j AS S FROM t) WHERE s = 'n5'")],
+)  # fmt: skip
+def test_a_session_that_reads_otherwise_has_what_it_asked_for(
+    made: Lab, conf: str, query: str
+) -> None:
+    """Also once it does not any more: what a text meant is stored with the table."""
+    with confs(made.spark, {conf: "true"}):
+        made.dynamic_table("d", query)
+        assert (made.mode("d"), made.why("d")) == ("FULL", "EXPRESSION")
+        change(made)
+        wanted = sorted(made.sql(query), key=repr)
+    assert made.refresh("d") == "FULL"
+    assert made.rows("d") == wanted
+    assert wanted
+    made.verified("d")
