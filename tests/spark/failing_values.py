@@ -53,6 +53,7 @@ FAILING = {
     "to_binary(concat(s, '0'), 'hex')": "CONVERSION_INVALID_INPUT",
     "to_number(s, '9')": "INVALID_FORMAT",
     "from_json(js, 'a INT', map('mode', 'FAILFAST'))": "MALFORMED_RECORD_IN_PARSING",
+    "string(parse_json(js))": "MALFORMED_RECORD_IN_PARSING",
     "parse_url(url, 'HOST')": "INVALID_URL",
     "url_decode(url)": "CANNOT_DECODE_URL",
     "slice(a, n, 1)": "INVALID_PARAMETER_VALUE",

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from dt_jupyter.sql.binding.dialect import SparkAsWritten, WholeSpark
+
 _OF_MANY_ROWS = (exp.AggFunc, exp.Window, exp.Query, exp.Exists, exp.Explode, exp.Inline)
 """What a row of the table alone does not tell."""
 _NO_VALUES = (exp.Query, exp.Identifier, exp.DataType, exp.Var)
@@ -164,10 +166,10 @@ def _queries(step: _Step, sought: str | None) -> Iterator[RowQuery]:
 
 def _query(rows: exp.Select, failing: Sequence[exp.Expr], kept: Sequence[exp.Expr]) -> RowQuery:
     """`try_to_binary` gives NULL for whatever its argument raises."""
-    texts = (f"coalesce(CAST({part.sql('spark')} AS STRING), '')" for part in failing)
+    texts = (f"coalesce(CAST({part.sql(WholeSpark)} AS STRING), '')" for part in failing)
     conditions = [f"try_to_binary(concat({', '.join(texts)}), 'utf-8') IS NULL"]
-    conditions += [f"({condition.sql('spark')})" for condition in kept]
-    text = f"{rows.sql('spark')} WHERE {' AND '.join(conditions)} LIMIT 1"
+    conditions += [f"({condition.sql(WholeSpark)})" for condition in kept]
+    text = f"{rows.sql(WholeSpark)} WHERE {' AND '.join(conditions)} LIMIT 1"
     columns = (column.name for part in failing for column in part.find_all(exp.Column))
     return RowQuery(text, _table(rows), tuple(dict.fromkeys(columns)))
 
@@ -178,7 +180,7 @@ def _table(rows: exp.Select) -> str | None:
         return None
     if named is not None and any(cte.alias == first.name for cte in named.expressions):
         return None
-    return ".".join(part.sql("spark") for part in first.parts)
+    return ".".join(part.sql(WholeSpark) for part in first.parts)
 
 
 def _parts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -204,11 +206,11 @@ def _plain(fragment: str) -> str:
 
 
 def _written(node: exp.Expr) -> str:
-    return re.sub(r"[`\s]", "", node.sql("spark")).casefold()
+    return re.sub(r"[`\s]", "", node.sql(WholeSpark)).casefold()
 
 
 def _parsed(text: str) -> exp.Expr | None:
     try:
-        return parse_one(text, read="spark")
+        return parse_one(text, read=SparkAsWritten)
     except (SqlglotError, RecursionError):
         return None

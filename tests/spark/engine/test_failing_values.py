@@ -10,7 +10,10 @@ import pytest
 from tests.spark.engine_lab import Lab
 from tests.spark.failing_values import FAILING, check_told, error_of, make_table
 
-SOME = ("CAST(s AS INT)", "CAST(big AS INT)", "a[1]", "map(nullif(n, 0), 2)", "to_date(s, 'd')")
+SOME = (
+    "CAST(s AS INT)", "CAST(big AS INT)", "a[1]", "map(nullif(n, 0), 2)", "to_date(s, 'd')",
+    "string(parse_json(js))",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
