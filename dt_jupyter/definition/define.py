@@ -77,8 +77,8 @@ if TYPE_CHECKING:
 _MADE = 8
 _OTHER_READING = {
     "spark.sql.caseSensitive": "the session is case sensitive",
-    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a text as it is",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session takes '' in a text for none",
+    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a string as it is",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session drops '' in a string",
 }
 """Confs with which a text means something else than our reader reads, and than what we write."""
 

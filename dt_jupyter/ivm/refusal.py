@@ -94,6 +94,10 @@ class Refusal(Enum):
         "it groups by values of type {type}, and maps do not compare",
         "Group by array_sort(map_entries(…)).",
     )
+    UNORDERED = (
+        "{what} has to put values of type {type} in an order, and they have none",
+        "Give it what has one: array_sort(map_entries(…)) of a map, the text of a VARIANT.",
+    )
     EXPRESSION = ("{what}", "Simplify the expression, or put it into an upstream table.")
     GUARD_MISMATCH = (
         "the check at creation found a difference ({what})",

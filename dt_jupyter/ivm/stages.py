@@ -227,12 +227,31 @@ def _aligned_union(rel: Rel, types: TypesOf) -> Rel:
     return Union(tuple(members), rel.ids)
 
 
+def _ordered_aggregate(rel: Rel, types: TypesOf) -> Rel:
+    """Raises Refused where a call whose order a query leaves open is over values without any."""
+    assert isinstance(rel, Aggregate)
+    calls = [(i, c) for i, c in rel.calls if c.function in SETTLING]
+    known = types(arguments_of(rel)) if calls else {}
+    for i, call in calls:
+        for type_ in argument_types(i, call, known):
+            if _UNORDERED.search(type_) or (call.function != "mode" and _MAP.search(type_)):
+                raise refuse(Refusal.UNORDERED, what=f"{call.function}()", type=type_)
+    return rel
+
+
+_UNORDERED = re.compile(
+    r"\bvariant\b|\binterval\b(?! (?:year|month|day|hour|minute|second)\b)|\bgeo"
+)
+"""Values that do not compare; those of maps do for MODE."""
 _ALIGNED = PerOperator[Callable[[Rel, TypesOf], Rel]](
     "aligned",
-    dict.fromkeys(
-        (Scan, Rows, Project, Filter, Generate, Window, Top, Aggregate, Restrict), _as_it_is
-    )
-    | {Join: _aligned_join, Match: _aligned_match, Union: _aligned_union},
+    dict.fromkeys((Scan, Rows, Project, Filter, Generate, Window, Top, Restrict), _as_it_is)
+    | {
+        Aggregate: _ordered_aggregate,
+        Join: _aligned_join,
+        Match: _aligned_match,
+        Union: _aligned_union,
+    },
 )
 
 

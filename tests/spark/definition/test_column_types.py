@@ -125,3 +125,40 @@ def test_partitions_are_found_again_by_their_collation(
     lab.sql("INSERT INTO t VALUES (100, 'A', 7), (101, NULL, 7); DELETE FROM t WHERE id IN (0, 1)")
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == sorted(lab.sql(text), key=repr)
+
+
+UNORDERED_CALLS = [
+    "string(any_value(parse_json(string(v))))",
+    "string(mode(make_interval(v)))",
+    "string(max_by(parse_json(string(v)), id))",
+    "map_keys(any_value(map('a', v)))",
+    "size(collect_list(map('a', v)))",
+    "max_by(named_struct('m', map('a', v)), id).m['a']",
+]
+
+
+@pytest.mark.parametrize("call", some(2, UNORDERED_CALLS))
+def test_values_without_an_order_are_picked_anew(made: Lab, call: str) -> None:
+    query = f"SELECT id % 3 AS g, {call} AS x FROM t WHERE v = 3 GROUP BY 1"
+    made.dynamic_table("d", query)
+    assert (made.mode("d"), made.why("d")) == ("FULL", "UNORDERED")
+    made.sql("INSERT INTO t VALUES (50, 3), (51, 4); DELETE FROM t WHERE id = 3")
+    assert made.refresh("d") == "FULL"
+    assert len(made.rows("d")) == len(made.sql(query))
+
+
+PICKED = [
+    "map_from_entries(any_value(array_sort(map_entries(map('a', v)))))",
+    "any_value(to_json(parse_json(string(v))))",
+    "max_by(make_dt_interval(v), id) > make_dt_interval(2)",
+    "mode(map('a', v))['a']",
+]
+
+
+@pytest.mark.parametrize("call", some(2, PICKED))
+def test_values_with_an_order_are_kept(made: Lab, call: str) -> None:
+    made.dynamic_table("d", f"SELECT id % 3 AS g, {call} AS x FROM t GROUP BY 1")
+    assert (made.mode("d"), made.why("d")) == ("INCREMENTAL", "INCREMENTAL")
+    change(made)
+    assert made.refresh("d") == "INCREMENTAL"
+    made.verified("d")
