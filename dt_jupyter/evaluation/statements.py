@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import count, pairwise
 
 from sqlglot import TokenType, exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
@@ -27,8 +26,9 @@ from dt_jupyter.evaluation.kinds import ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import SCALARS
 from dt_jupyter.evaluation.windows import WINDOWED, order_by
+from dt_jupyter.sql import WholeSpark, has_other_precedence
 
-_SPARK = Dialect.get_or_raise("spark")
+_SPARK = WholeSpark()
 ViewShape = tuple[tuple[str, ValueKind | None], ...]
 """The columns of a relation and their types, None for one that is not evaluated."""
 
@@ -65,6 +65,8 @@ def _parsed(text: str) -> exp.Expr:
     if any(a == b == TokenType.STRING for a, b in pairwise(kinds_of)):
         raise LeftOut("two strings side by side")  # one text with a quote in it, to Spark
     assert node is not None
+    if has_other_precedence(node):
+        raise LeftOut("a comparison beside IS, IN, BETWEEN or LIKE")
     return node
 
 

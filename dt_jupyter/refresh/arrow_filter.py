@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 
 from dt_jupyter.ivm import Expr
 from dt_jupyter.model import is_bigint, quote
+from dt_jupyter.sql import WholeSpark, has_other_precedence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,9 +76,10 @@ def filtered(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Ta
 @lru_cache(maxsize=2048)
 def _parsed(text: str) -> exp.Expr | None:
     try:
-        return parse_one(text, dialect="spark")
+        tree = parse_one(text, dialect=WholeSpark)
     except SqlglotError:
         return None
+    return None if has_other_precedence(tree) else tree
 
 
 def _chain(node: exp.And | exp.Or) -> list[exp.Expr]:

@@ -7,6 +7,10 @@ from .binding.binder import (
     table_places as table_places,
 )
 from .binding.column_lineage import column_sources as column_sources
+from .binding.dialect import (
+    WholeSpark as WholeSpark,
+    has_other_precedence as has_other_precedence,
+)
 from .binding.growing_condition import (
     columns_in as columns_in,
     containing as containing,

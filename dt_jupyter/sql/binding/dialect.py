@@ -97,9 +97,29 @@ _Parser: Any = Spark.Parser
 _Generator: Any = Spark.Generator
 
 
+def _one_interval(total: exp.Add) -> exp.Interval:
+    """`INTERVAL 1 DAY 2 HOURS` as one literal: of the sum that sqlglot makes of it a minus before
+    it would subtract the days and add the hours."""
+    first, *others = total.flatten()
+    parts = [first.text("unit"), *(f"'{o.name}' {o.text('unit')}" for o in others)]
+    return exp.Interval(this=first.this, unit=exp.Var(this=" ".join(parts)))
+
+
+_SHIFTS: tuple[tuple[TokenType, type[exp.Binary]], ...] = (
+    (TokenType.LT, exp.BitwiseLeftShift),
+    (TokenType.GT, exp.BitwiseRightShift),
+)
+_BITWISE: tuple[tuple[TokenType, type[exp.Binary]], ...] = (
+    (TokenType.AMP, exp.BitwiseAnd),
+    (TokenType.CARET, exp.BitwiseXor),
+    (TokenType.PIPE, exp.BitwiseOr),
+)
+
+
 class WholeSpark(Spark):
     """Spark with calls and negative numbers whole, with `window` as a name where no WINDOW clause
-    begins, with the alias of a sampled subquery, and with times of the day."""
+    begins, with the alias of a sampled subquery, and with times of the day. `||` binds as `+` does,
+    and `=` as `<` does: each the term to its left."""
 
     def tokenize(self, sql: str, *args: Any, **opts: Any) -> list[Any]:
         found = list(super().tokenize(_with_escaped_quotes(sql), *args, **opts))
@@ -116,6 +136,14 @@ class WholeSpark(Spark):
             "MAX_BY": _whole("MAX_BY", exp.ArgMax),
             "MIN_BY": _whole("MIN_BY", exp.ArgMin),
         }
+        TERM: ClassVar[dict[TokenType, type[exp.Expr]]] = {
+            **_Parser.TERM,
+            TokenType.DPIPE: exp.DPipe,
+        }
+        COMPARISON: ClassVar[dict[TokenType, type[exp.Expr]]] = {
+            **_Parser.COMPARISON,
+            **_Parser.EQUALITY,
+        }
         UNARY_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
             **_Parser.UNARY_PARSERS,
             TokenType.DASH: _negative,
@@ -131,6 +159,29 @@ class WholeSpark(Spark):
             if found is not None and parse_alias and found.args.get("sample") and not found.alias:
                 found.set("alias", self._parse_table_alias())
             return found
+
+        def _parse_bitwise(self) -> Any:
+            """`|` binds less than `^`, that less than `&`, and that less than a shift."""
+            return self._parse_level(len(_BITWISE))
+
+        def _parse_level(self, level: int) -> Any:
+            if not level:
+                return self._parse_shifts()
+            sign, kind = _BITWISE[level - 1]
+            found = self._parse_level(level - 1)
+            while self._match(sign):
+                found = self.expression(kind(this=found, expression=self._parse_level(level - 1)))
+            return found
+
+        def _parse_shifts(self) -> Any:
+            found = self._parse_term()
+            while kind := next((k for t, k in _SHIFTS if self._match_pair(t, t)), None):
+                found = self.expression(kind(this=found, expression=self._parse_term()))
+            return found
+
+        def _parse_interval(self, *args: Any, **opts: Any) -> Any:
+            found = super()._parse_interval(*args, **opts)
+            return _one_interval(found) if isinstance(found, exp.Add) else found
 
     class Generator(_Generator):  # type: ignore[misc]
         TYPE_MAPPING: ClassVar[dict[Any, str]] = {
@@ -175,6 +226,20 @@ def _call(name: str) -> Callable[[Sequence[exp.Expr]], exp.Expr]:
         return exp.Anonymous(this=name, expressions=given)
 
     return build
+
+
+def has_other_precedence(tree: exp.Expr) -> bool:
+    """Whether Spark takes operators together otherwise than they are in the tree: `a = b IS NULL`
+    asks of the comparison. As a text it means the same."""
+    return any(
+        isinstance(part, _PREDICATES)
+        for node in tree.find_all(*_COMPARISONS)
+        for part in (node.this, node.expression)
+    )
+
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_PREDICATES = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
 
 
 class SparkAsWritten(WholeSpark):

@@ -252,6 +252,26 @@ def test_an_overflow_is_seen_in_a_comparison(bench: Bench, ansi: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+WITHOUT_BRACKETS = [
+    "'1' || k + 1", "k - 1 || r", "1 + k || '2'", "s || k * 2", "k + 1 * r - k", "k - r - k",
+    "k * r % 7 * 2", "k DIV 2 * 3 % 4", "- k % 3", "7 % - k", "NOT k = r", "NOT b OR b AND k > 2",
+    "k > r = b", "b = k > r", "b < b = b", "k = r IS NULL", "b = b IS NULL", "b = b IN (true)",
+    "k = r = b", "k BETWEEN 1 AND 5 AND b", "b = k BETWEEN 1 AND 5", "k <=> r = b",
+    "k % 2 = 0 = b", "k + 1 > 2 AND k - 1 < 5 OR b", "CASE WHEN b THEN k ELSE r END + 1",
+    "b AND s LIKE 'a%' OR NOT b", "s LIKE 'a' || '%'", "s || 'x' = 'ax' = b", "k - - r", "- - k",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_operators_bind_as_sparks(bench: Bench, ansi: str) -> None:
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    items = WITHOUT_BRACKETS
+    known = [e for e in items if bench.evaluated(f"SELECT k, {e} AS c FROM a ") is not None]
+    assert len(known) > 0.6 * len(items), set(items) - set(known)
+    wrong = differences(bench, items, from_spark(bench.spark, items, ""), "")
+    assert not wrong, "\n".join(wrong)
+
+
 WIDE = [
     f"({a} {operator} {b})"
     for a, b in (

@@ -252,7 +252,6 @@ shiftleft(n, 1)
 shiftright(n, 1)
 shiftrightunsigned(n, 1)
 n << 1
-n >> 1
 coalesce(nl, 0)
 nvl(nl, 0)
 nvl2(nl, 1, 2)
@@ -512,7 +511,90 @@ exists(array(1), x -> x = n)
 s COLLATE UTF8_BINARY
 n DIV 2 * 2
 i % 2 = 0 AND NOT i > 2
+n | i << 2
+n & i << 1
+i << 1 + 1
+i << 1 | 1
+i << 1 << 1
+1 << i - 1
+n & 3 | 4 ^ 1
+1 + n || '2'
+n = 1 <=> b
+NOT n <=> 1
+NOT b <=> b
+!b <=> b
+!b = b
+! (b = b)
+-n::string || 'x'
+- i % 3
+-i::int % 3
+~n::int & 1
+a[0]::int + 1
+ts - INTERVAL 1 DAY 2 HOURS
+ts - INTERVAL '1' DAY '2' HOUR
+ts + 2 * INTERVAL 1 DAY 2 HOURS
+ts - INTERVAL 1 DAY 2 HOURS + INTERVAL 3 MINUTES
+- INTERVAL 1 DAY 2 HOURS
+INTERVAL 1 DAY 2 HOURS / 2
+ts BETWEEN ts - INTERVAL 1 DAY 2 HOURS AND ts - INTERVAL 1 HOUR
+dt - INTERVAL 1 YEAR 2 MONTHS
+n DIV 2 * 3 % 2
+n * 3 DIV 2
+10 - n DIV 2
+n IS NULL AND b OR NOT b
+n NOT IN (1) OR b
+NOT n IN (1) AND b
+n BETWEEN 1 AND 2 AND b
+CASE WHEN n > 0 THEN 1 ELSE 2 END + 1
+CASE n WHEN 1 THEN b ELSE NOT b END
+if(b, n, i) * 2
+n + 1 > 2 AND n - 1 < 5
+n > 1 = b
+(n, s) IN ((1, 'x'), (0, 'y'))
+n + - 1
+n - - 1
+n - -1
+- - n
+-(-n)
+- -n
+n * -1
+2 * (n + 1) - (3 - n)
+(n - (n - 1)) - (1 - n)
+s COLLATE UTF8_LCASE = 'A1'
+s || 'x' COLLATE UTF8_LCASE = 'q'
+st.f * 2 + a[1]
+m['x'] - 1
+transform(a, x -> x * 2 - (x - 1))
+filter(a, x -> x > 1 OR x IS NULL AND true)
+aggregate(a, 0L, (s, x) -> s - coalesce(x, 0) - 1)
+n::bigint << 2
+n > 0 OR b AND NOT n = 1
+NOT (n > 0 OR b) AND n < 5
+EXISTS(a, x -> x = n) OR b
+array_contains(a, i) = b
+s RLIKE 'a' AND NOT b
+n % 2 = 0 = b
+5 - 3 - 1
+8 / 4 / 2
+2 * 3 % 4
+2 + 3 || '4'
+'a' || 'b' || 'c'
+(n IS NULL) = b
+i = 1 OR i = 2 AND n = 0
+ts - dt
+dt - 1 - 1
+dt + 1 - dt
+date_add(dt, n - 1) - 1
+(ts - INTERVAL 1 DAY) - INTERVAL 2 HOURS
+ts - (INTERVAL 1 DAY + INTERVAL 2 HOURS)
+INTERVAL 3 DAYS - INTERVAL 1 DAY 2 HOURS
+i * INTERVAL 1 DAY 12 HOURS + ts
+-- of shifts
+n >> 1
+n ^ i >> 1
+cast(n as bigint) >> 1 & 1
 -- of a window
+sum(n) OVER (ORDER BY ts RANGE BETWEEN INTERVAL 1 DAY 2 HOURS PRECEDING AND CURRENT ROW)
 ntile(2) OVER (ORDER BY i)
 lag(n) OVER (ORDER BY i)
 lag(n, 2, 0) OVER (ORDER BY i)
