@@ -21,6 +21,7 @@ from dt_jupyter.definition.kept_values import kept_functions
 from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
 from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.second_opinion import TextReader, second_opinion
+from dt_jupyter.definition.spark_reading import refuse_other_reading
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
@@ -75,12 +76,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 _MADE = 8
-_OTHER_READING = {
-    "spark.sql.caseSensitive": "the session is case sensitive",
-    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a string as it is",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session drops '' in a string",
-}
-"""Confs with which a text means something else than our reader reads, and than what we write."""
 
 
 @dataclass(frozen=True)
@@ -299,9 +294,7 @@ class Definer:
 
     def _compile(self, asked: _Asked) -> tuple[Compiled, str]:
         spark, definition, found = asked.spark, asked.definition, asked.found
-        for conf, what in _OTHER_READING.items():
-            if definition.settings.get(conf, "false").lower() == "true":
-                raise refuse(Refusal.EXPRESSION, what=what)
+        refuse_other_reading(definition.settings)
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 if storage := _storage(spark, source):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from dt_jupyter.ivm import Refusal, Refused
+from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.model import Definition, Name, quote
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.plans import FromText, NoForm, standing_tables, write_frame_query
@@ -34,6 +34,20 @@ _OF_THE_TEXT = frozenset({
     Refusal.NON_EQUI_JOIN, Refusal.AGGREGATE, Refusal.TIES, Refusal.GUARD_MISMATCH,
 })  # fmt: skip
 """Refusals that may be of how a query is written; the others are of what it means."""
+
+_OTHER_READING = {
+    "spark.sql.caseSensitive": "the session is case sensitive",
+    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a string as it is",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session drops '' in a string",
+}
+"""Confs with which a text means something else than our reader reads, and than what we write."""
+
+
+def refuse_other_reading(settings: Mapping[str, str]) -> None:
+    """Refused by a definition whose confs are such."""
+    for conf, what in _OTHER_READING.items():
+        if settings.get(conf, "false").lower() == "true":
+            raise refuse(Refusal.EXPRESSION, what=what)
 
 
 def may_be_read(spark: SparkSession, refused: Refused) -> bool:

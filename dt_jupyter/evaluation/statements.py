@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 
-from sqlglot import TokenType, exp
+from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
@@ -28,7 +28,6 @@ from dt_jupyter.evaluation.scalars import SCALARS
 from dt_jupyter.evaluation.windows import WINDOWED, order_by
 from dt_jupyter.sql import WholeSpark, has_other_precedence
 
-_SPARK = WholeSpark()
 ViewShape = tuple[tuple[str, ValueKind | None], ...]
 """The columns of a relation and their types, None for one that is not evaluated."""
 
@@ -57,14 +56,9 @@ def translate(text: str, views: Mapping[str, ViewShape], *, is_utc: bool) -> Tra
 
 def _parsed(text: str) -> exp.Expr:
     try:
-        tokens = _SPARK.tokenize(text)
-        (node,) = _SPARK.parser().parse(tokens, text)
+        node = parse_one(text, dialect=WholeSpark)
     except (SqlglotError, ValueError) as e:
         raise LeftOut("SQL that sqlglot does not read") from e
-    kinds_of = [t.token_type for t in tokens]
-    if any(a == b == TokenType.STRING for a, b in pairwise(kinds_of)):
-        raise LeftOut("two strings side by side")  # one text with a quote in it, to Spark
-    assert node is not None
     if has_other_precedence(node):
         raise LeftOut("a comparison beside IS, IN, BETWEEN or LIKE")
     return node

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import groupconcat_sql
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
 
 from dt_jupyter.ivm import SUPPORTED, UNRULED
+from dt_jupyter.model import DTError
 from dt_jupyter.sql.text.lex import TokenKind, tokens
 
 _PICKS = {
@@ -60,11 +62,16 @@ _DOUBLED = {
 
 
 def _with_escaped_quotes(sql: str) -> str:
-    """`'it''s'` as `'it\\'s'`, which has as many characters: sqlglot takes it for two texts."""
+    """`'it''s'` as `'it\\'s'`, which has as many characters: sqlglot takes it for two texts.
+    TokenError for a text that does not end, as of sqlglot itself."""
     if not any(quote * 2 in sql for quote in _DOUBLED):
         return sql
+    try:
+        words = tokens(sql)
+    except DTError as e:
+        raise TokenError(str(e)) from None
     parts, end = list[str](), 0
-    for token in tokens(sql):
+    for token in words:
         quote = token.text[0]
         if token.kind is TokenKind.STRING and quote in _DOUBLED:
             parts += (sql[end : token.start], quote, _escaped(token.text[1:-1], quote), quote)

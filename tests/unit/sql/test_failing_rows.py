@@ -26,6 +26,7 @@ def asked(*parts: str) -> str:
          f"t WHERE {asked('CASE WHEN b <> 0 THEN a / b END')}"),
         ("SELECT 1 / to_char(n, '9') FROM t WHERE s = 'O''Brien'", "1 / to_char(n, '9')",
          "t WHERE " + asked("1 / TO_CHAR(n, '9')") + r" AND (s = 'O\'Brien')"),
+        ("SELECT 1 / n FROM t WHERE s = 'it''s", "1 / n", None),
         ("SELECT s::INT FROM t", "s::INT", f"t WHERE {asked('CAST(s AS INT)')}"),
         ("SELECT a[n] + 1, b FROM t", "a[n]", f"t WHERE {asked('a[n] + 1')}"),
         ("SELECT b FROM t WHERE a / b > 1", "a / b", f"t WHERE {asked('a / b > 1')}"),
