@@ -283,7 +283,7 @@ def test_storage_that_is_away_for_a_while(shop: Lab, other_storage: HdfsServer |
     shop.serializable()
 
 
-SLOW = "sha2(repeat(k, 100 + id % 300), 512)"
+SLOW = "sha2(repeat(k, 500 + id % 300), 512)"
 
 
 def kill_in_a_stage(lab: Lab, cluster: StandaloneCluster, ended: threading.Event) -> None:
