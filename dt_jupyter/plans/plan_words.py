@@ -23,12 +23,7 @@ _COUNTED = frozenset({"byte", "short", "integer", "long", "boolean"})
 def plan_words(plan: SparkNode) -> frozenset[str]:
     """Classes of functions, and constants as `type value`; not those of aggregates, for which an
     order of their own may be put."""
-    return frozenset(_words([plan.fields, *(n.fields for n in _below(plan))]))
-
-
-def _below(plan: SparkNode) -> Iterator[SparkNode]:
-    for child in plan.children:
-        yield from child.walk()
+    return frozenset(_words([node.fields for node in plan.walk()]))
 
 
 def _words(value: Any) -> Iterator[str]:

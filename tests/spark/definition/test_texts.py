@@ -9,7 +9,6 @@ from dt_jupyter.definition import define
 from dt_jupyter.definition.second_opinion import second_opinion
 from dt_jupyter.spark import confs
 from dt_jupyter.sql.binding import dialect
-from tests.cases import some
 from tests.spark.engine_lab import Lab
 
 AT_CREATION = [
@@ -45,7 +44,7 @@ def change(lab: Lab) -> None:
     )
 
 
-@pytest.mark.parametrize("query", some(9, AT_CREATION))
+@pytest.mark.parametrize("query", AT_CREATION)
 def test_a_text_gives_what_spark_gives(made: Lab, query: str) -> None:
     made.dynamic_table("d", query)
     assert (made.mode("d"), made.why("d")) == ("INCREMENTAL", "INCREMENTAL")
