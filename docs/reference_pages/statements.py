@@ -132,9 +132,11 @@ FORMS: tuple[Form, ...] = (
          "CREATE SINK s FROM TABLE orders INTO 'sqlite:///var/app.db' KEY (id) "
          "TARGET_LAG = '1 minute'"),
     Form("ALTER SINK",
-         "ALTER SINK [IF EXISTS] s {SUSPEND | RESUME | REFRESH | RESET | SET option …}",
-         "REFRESH delivers now. RESET delivers all rows again, into an emptied target; of a stream "
-         "what it holds.",
+         "ALTER SINK [IF EXISTS] s {SUSPEND | RESUME | REFRESH | RESET | "
+         "RETRY DEAD LETTERS | SET option …}",
+         "REFRESH delivers now. RETRY DEAD LETTERS sends again what the store "
+         "refused. RESET delivers all rows again, into an emptied target; of a stream what it "
+         "holds.",
          "ALTER SINK s REFRESH"),
     Form("DROP SINK", "DROP SINK [IF EXISTS] s",
          "Ends it; what it delivered stays in the store.", "DROP SINK IF EXISTS s"),

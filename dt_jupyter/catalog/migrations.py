@@ -346,6 +346,8 @@ _LEADING_SCHEDULER: Migration = (
     ),
 )
 
+_DEAD_LETTERS: Migration = ("ALTER TABLE sink ADD COLUMN dead_letters BIGINT NOT NULL DEFAULT 0",)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -366,4 +368,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ALERTS,
     _VALUES_ON_CHANGE,
     _LEADING_SCHEDULER,
+    _DEAD_LETTERS,
 )

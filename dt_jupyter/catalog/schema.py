@@ -350,6 +350,7 @@ sink = _table(
     Column("started", Text),
     Column("expires", StoredTimestamp),
     Column("next_try", StoredTimestamp),  # null: nothing waits
+    Column("dead_letters", BigInteger),
 )
 task = _table(
     "task",

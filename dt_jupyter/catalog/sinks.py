@@ -66,6 +66,7 @@ def _to_sink(row: RowMapping, _: LakeRoot) -> Sink:
         row["code"],
         row["problem"],
         row["next_try"],
+        row["dead_letters"],
     )
 
 
@@ -139,20 +140,34 @@ class SinkRows(SinkTasks):
         """Nothing where it is gone, and what the user suspended stays so unless it is resumed. It
         waits for no try any more."""
         with self._write() as connection:
-            mine = _sink.update().where(_sink.c.id == id_)
-            if state is SinkState.RETRYING or state is SinkState.PAUSED:
-                mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
-            told = storable(problem)
-            values = {"state": state.value, "code": code, "problem": told, "next_try": None}
-            before = self._told_state(connection, id_)
-            if connection.execute(mine.values(**values)).rowcount and before is not None:
-                name, known = before
-                reason = None if code is None else Reason(code, told or "")
-                _tell(connection, name, id_, known, state, reason, self.clock.now())
+            self._set_state(connection, id_, state, code, problem)
+
+    def _set_state(
+        self,
+        connection: Connection,
+        id_: str,
+        state: SinkState,
+        code: str | None,
+        problem: str | None,
+    ) -> None:
+        mine = _sink.update().where(_sink.c.id == id_)
+        if state is SinkState.RETRYING or state is SinkState.PAUSED:
+            mine = mine.where(_sink.c.state != SinkState.SUSPENDED.value)
+        told = storable(problem)
+        values = {"state": state.value, "code": code, "problem": told, "next_try": None}
+        before = self._told_state(connection, id_)
+        if connection.execute(mine.values(**values)).rowcount and before is not None:
+            name, known = before
+            reason = None if code is None else Reason(code, told or "")
+            _tell(connection, name, id_, known, state, reason, self.clock.now())
 
     def set_next_try(self, id_: str, at: Timestamp) -> None:
-        """When a delivery that failed is tried again."""
-        mine = (_sink.c.id == id_, _sink.c.state == SinkState.RETRYING.value)
+        """When a delivery that failed is tried again, by this process."""
+        mine = (
+            _sink.c.id == id_,
+            _sink.c.state == SinkState.RETRYING.value,
+            _sink.c.uid == self.owner.uid,
+        )
         with self._write() as connection:
             connection.execute(_sink.update().where(*mine).values(next_try=at))
 
@@ -175,7 +190,8 @@ class SinkRows(SinkTasks):
 
     def claim_sink(self, sink: Sink, *, alive: bool = False) -> Owner | None:
         """This process delivers the sink from now on; else who does, and is alive, unless that
-        does not matter. DT-6104 where it was dropped."""
+        does not matter. A delivery that another process left open has failed. DT-6104 where the
+        sink was dropped."""
         with self._write() as connection:
             own = _sink.c.id == sink.id
             row = connection.execute(select(_sink).where(own)).mappings().first()
@@ -184,7 +200,18 @@ class SinkRows(SinkTasks):
             if not alive and (other := self._other(row)) is not None:
                 return other
             connection.execute(_sink.update().where(own).values(**self._mine()))
+            if row["uid"] != self.owner.uid:
+                left = (_delivery.c.sink_id == sink.id, _delivery.c.end_time.is_(None))
+                failed = {"state": DeliveryState.FAILED.value, "end_time": self.clock.now()}
+                connection.execute(_delivery.update().where(*left).values(**failed))
         return None
+
+    def sink_owner(self, sink: Sink) -> Owner | None:
+        """The process that has claimed the sink; None where none has, or the sink is gone."""
+        with self._read() as connection:
+            query = select(_sink).where(_sink.c.id == sink.id)
+            row = connection.execute(query).mappings().first()
+        return None if row is None or row["uid"] is None else owner_of(row)
 
     def release_sinks(self, sink: Sink | None = None) -> None:
         """Others may deliver what this process did: one sink, or all."""
@@ -212,16 +239,32 @@ class SinkRows(SinkTasks):
         with self._write() as connection:
             _write_delivery(connection, record, self.clock.now())
 
-    def finish_delivery(self, record: DeliveryRecord | None, moved: StreamMove) -> None:
-        """A delivery of a stream, written if it is to be told of, and the stream moves: both or
-        none. DT-6122 where another process has the sink meanwhile."""
+    def finish_delivery(
+        self,
+        sink: Sink,
+        record: DeliveryRecord | None = None,
+        moved: StreamMove | None = None,
+        *,
+        state: SinkState | None = None,
+        dead_letters: int | None = None,
+    ) -> None:
+        """What came of a delivery, in one transaction: its record, the sink's state with the
+        record's code and error, where its stream stands, and its dead letters; None leaves each as
+        it is. DT-6122 where this process has no claim on the sink any more: nothing is written."""
         with self._write() as connection:
-            mine = (_sink.c.id == moved.sink, _sink.c.uid == self.owner.uid)
+            mine = (_sink.c.id == sink.id, _sink.c.uid == self.owner.uid)
             if connection.execute(select(_sink.c.id).where(*mine)).first() is None:
-                raise error("DT-6122", task=moved.sink)
+                raise error("DT-6122", task=sink.name)
             if record is not None:
                 _write_delivery(connection, record, self.clock.now())
-            move_stream(connection, moved)
+            if state is not None:
+                why = (record.code, record.error) if record is not None else (None, None)
+                self._set_state(connection, sink.id, state, *why)
+            if dead_letters is not None:
+                kept = _sink.update().where(_sink.c.id == sink.id)
+                connection.execute(kept.values(dead_letters=dead_letters))
+            if moved is not None:
+                move_stream(connection, moved)
 
     def deliveries(
         self, name: Name | None = None, limit: int | None = None
@@ -293,6 +336,7 @@ def _values_of(sink: Sink) -> dict[str, Any]:
         "state": sink.state.value,
         "code": sink.code,
         "problem": storable(sink.problem),
+        "dead_letters": sink.dead_letters,
     }
 
 

@@ -45,6 +45,7 @@ from dt_jupyter.sinks import (
     CatalogLog,
     Delivered,
     Delivery,
+    KeepsDeadLetters,
     ReduceRule,
     StoreAddress,
     Strategy,
@@ -52,6 +53,7 @@ from dt_jupyter.sinks import (
     connector,
     hash_ranges,
     is_transient,
+    open_driver,
     parse_store_url,
 )
 from dt_jupyter.sources import require_sink_reads
@@ -120,7 +122,12 @@ class _Open:
     def fits(self, sink: Sink, binding: Binding, at: SourceAt) -> bool:
         was = self.sink
         same = replace(
-            sink, state=was.state, code=was.code, problem=was.problem, next_try=was.next_try
+            sink,
+            state=was.state,
+            code=was.code,
+            problem=was.problem,
+            next_try=was.next_try,
+            dead_letters=was.dead_letters,
         )
         known = (self.sink, self.binding, self.stream)
         return (same, binding, _stream_of(at)) == known
@@ -155,9 +162,7 @@ class Deliveries:
         """Delivers all that is new; the record says what. Raises what keeps it from that: DT-6122
         where another process delivers the sink, else after that is told in the catalog."""
         with self._locks[sink.id]:
-            if (other := self.catalog.claim_sink(sink)) is not None:
-                self.close(sink)
-                raise error(FENCED, task=f"{sink.name} ({other})")
+            self.claim(sink)
             record = self._retried.get(sink.id) or self._started(sink, trigger)
             counts: list[DeliveryCounts] = [DeliveryCounts()]
             try:
@@ -165,10 +170,48 @@ class Deliveries:
                 done, moved = self._deliver(sink, record, counts)
             except Exception as e:
                 self.close(sink)
-                failure = self._named(catalogued(e, f"The delivery of sink {sink.name}"))
-                self._fail(sink, replace(record, counts=counts[0]), failure)
-                raise failure from e
+                failure = self._named(sink, catalogued(e, f"The delivery of sink {sink.name}"))
+                raise self._fail(sink, replace(record, counts=counts[0]), failure) from e
             return self._succeed(sink, done, moved)
+
+    def claim(self, sink: Sink) -> None:
+        """This process delivers the sink from now on. DT-6122 where another one does."""
+        if self.catalog.claim_sink(sink) is not None:
+            self.close(sink)
+            raise self._fenced(sink)
+
+    def retry_dead_letters(self, sink: Sink) -> tuple[int, int]:
+        """Sends what the store refused again; how many rows it has now, and how many still wait.
+        DT-6144 for a store that keeps none, DT-6122, DT-6110, DT-6145."""
+        with self._locks[sink.id]:
+            self.claim(sink)
+            self.close(sink)
+            sent, failure = 0, None
+            try:
+                require_sink_reads(self.catalog, sink)
+                sent = self._send_dead_letters(sink)
+            except Exception as e:
+                failure = self._named(sink, catalogued(e, f"The retry of sink {sink.name}"))
+            left = self._dead_letters(sink)
+            self.catalog.finish_delivery(sink, dead_letters=left)
+            if failure is not None:
+                raise failure
+            return sent, left
+
+    def _send_dead_letters(self, sink: Sink) -> int:
+        binding = binding_of(sink, self.source_of(sink).look())
+        driver = open_driver(address_of(sink))
+        try:
+            if not isinstance(driver, KeepsDeadLetters):
+                problem, store = "it keeps no dead letters", address_text(sink)
+                raise error("DT-6144", store=store, problem=problem, hint="")
+            return driver.retry_dead_letters(binding, sink.id)
+        finally:
+            driver.close()
+
+    def _dead_letters(self, sink: Sink) -> int:
+        driver = open_driver(address_of(sink))
+        return driver.dead_letters(sink.id) if isinstance(driver, KeepsDeadLetters) else 0
 
     def is_due(self, sink: Sink) -> bool:
         """Whether a delivery may find something, from the log alone; one that fails is due."""
@@ -251,8 +294,12 @@ class Deliveries:
         at = self.source_of(sink).look()
         opened = self._opened(sink, at)
         initial = any(p.changes.reads_all(at, p.delivery.checkpoint) for p in opened.parts)
-        for delivered in _delivered(opened.parts):
-            counts[0] = _added(counts[0], delivered)
+        before = _refused(opened.parts)
+        try:
+            for delivered in _delivered(opened.parts):
+                counts[0] = _added(counts[0], delivered)
+        finally:
+            counts[0] = replace(counts[0], refused=_refused(opened.parts) - before)
         done = replace(
             record,
             action=DeliveryAction.INITIAL if initial else DeliveryAction.INCREMENTAL,
@@ -281,8 +328,15 @@ class Deliveries:
         connect = connector(address_of(sink))
         return _Part(changes, Delivery(binding, task, changes, CatalogLog(self.catalog), connect))
 
-    def _named(self, failure: DTError) -> DTError:
-        """The other sink of a target by its name, where this lake has it."""
+    def _fenced(self, sink: Sink) -> DTError:
+        """That another process delivers the sink, and which one has claimed it."""
+        owner = self.catalog.sink_owner(sink)
+        return error(FENCED, task=f"{sink.name} ({owner})" if owner else sink.name)
+
+    def _named(self, sink: Sink, failure: DTError) -> DTError:
+        """The sink, and the other sink of a target where this lake has it, by name."""
+        if failure.code == FENCED:
+            return self._fenced(sink)
         if failure.code != "DT-6141":
             return failure
         names = {s.id: s.name for s in self.catalog.sinks()}
@@ -297,25 +351,48 @@ class Deliveries:
         retried = self._retried.pop(sink.id, None) is not None
         done = replace(record, state=DeliveryState.SUCCEEDED, end=self.changes.now())
         done = replace(done, code=None, error=None)
-        if sink.state is not SinkState.ACTIVE and sink.state is not SinkState.SUSPENDED:
-            self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
+        mended = sink.state in (SinkState.RETRYING, SinkState.PAUSED)
         told = retried or done.counts.transactions
         told = told or done.trigger is not DeliveryTrigger.SCHEDULED
-        if moved is not None:
-            self.catalog.finish_delivery(done if told else None, moved)
-        elif told:
-            self.catalog.record_delivery(done)
+        told = told or done.counts.refused
+        left = self._dead_letters(sink)
+        if told or mended or moved is not None or left != sink.dead_letters:
+            try:
+                self.catalog.finish_delivery(
+                    sink,
+                    done if told else None,
+                    moved,
+                    state=SinkState.ACTIVE if mended else None,
+                    dead_letters=left,
+                )
+            except DTError as e:
+                raise self._lose(sink, e) from e
         return done
 
-    def _fail(self, sink: Sink, record: DeliveryRecord, failure: DTError) -> None:
-        """Of another process that has the task it is told that it has it: what it does it tells
-        itself."""
-        if failure.code == FENCED:
-            self._retried.pop(sink.id, None)
-            why, now = Reason(failure.code, failure.sentence), self.changes.now()
-            fenced = standing_event(EventKind.SINK, sink.name, sink.id, "FENCED", why, now)
-            self.catalog.note(replace(fenced, severity=Severity.WARN))
-            return
+    def _fail(self, sink: Sink, record: DeliveryRecord, failure: DTError) -> DTError:
+        """Writes what kept a delivery, unless another process has the sink by now: that one
+        writes what it does itself. What is to be raised."""
+        try:
+            if failure.code == FENCED:
+                raise failure
+            self._write_failure(sink, record, failure)
+        except DTError as e:
+            return self._lose(sink, e)
+        return failure
+
+    def _lose(self, sink: Sink, failure: DTError) -> DTError:
+        """Notes that another process has taken the sink; any other failure is left as it is."""
+        self.close(sink)
+        if failure.code != FENCED:
+            return failure
+        self._retried.pop(sink.id, None)
+        fenced = self._fenced(sink)
+        why, now = Reason(fenced.code, fenced.sentence), self.changes.now()
+        event = standing_event(EventKind.SINK, sink.name, sink.id, "FENCED", why, now)
+        self.catalog.note(replace(event, severity=Severity.WARN))
+        return fenced
+
+    def _write_failure(self, sink: Sink, record: DeliveryRecord, failure: DTError) -> None:
         told = replace(record, code=failure.code, error=failure.sentence)
         later = passes(failure) or self._is_renamed(sink)
         if later and record.trigger is not DeliveryTrigger.CREATION:
@@ -326,8 +403,8 @@ class Deliveries:
             self._retried.pop(sink.id, None)
             told = replace(told, state=DeliveryState.FAILED, end=self.changes.now())
             state = SinkState.PAUSED
-        self.catalog.record_delivery(told)
-        self.catalog.set_sink_state(sink.id, state, failure.code, failure.sentence)
+        left = self._dead_letters(sink)
+        self.catalog.finish_delivery(sink, told, state=state, dead_letters=left)
 
     def _is_renamed(self, sink: Sink) -> bool:
         """Whether it or its source has taken another name since the delivery began."""
@@ -385,6 +462,10 @@ def _delivered(parts: list[_Part]) -> Iterator[Delivered]:
     with ThreadPoolExecutor(len(parts), "dt-sink-part") as threads:
         each = threads.map(lambda part: list(part.delivery.deliver()), parts)
         yield from chain.from_iterable(each)
+
+
+def _refused(parts: list[_Part]) -> int:
+    return sum(part.delivery.refused for part in parts)
 
 
 def _added(counts: DeliveryCounts, done: Delivered) -> DeliveryCounts:

@@ -69,10 +69,16 @@ class Sinks:
             raise
         self.changed()
         rows = f"{count_of(done.counts.stored, 'row')} delivered"
+        if refused := done.counts.refused:
+            rows += f", {refused} refused by the store"
         return [f"Sink {made.name} created on {made.source}: {rows}.", *told]
 
     def _uncreate(self, made: Sink) -> None:
+        """A sink that another process delivers meanwhile is left to it."""
         self.deliveries.forget(made)
+        owner = self.catalog.sink_owner(made)
+        if owner is not None and owner != self.catalog.owner:
+            return
         known = self.catalog.find_sink(made.name)
         if known is not None and known.id == made.id:
             self.catalog.drop_sink(made.name)
@@ -157,6 +163,19 @@ class Sinks:
             if not self.scheduled():
                 self.deliveries.leave(sink)
 
+    def retry_dead_letters(self, name: Name) -> str:
+        """Sends again what the store refused, and says what became of it. DT-6104, DT-6144 for a
+        store that keeps no dead letters, DT-61xx."""
+        sink = self.catalog.sink(name)
+        try:
+            sent, left = self.deliveries.retry_dead_letters(sink)
+        finally:
+            if not self.scheduled():
+                self.deliveries.leave(sink)
+        if not (sent or left):
+            return f"Sink {name} has no dead letters."
+        return f"Sink {name} sent {count_of(sent, 'dead letter')}, {left} wait."
+
     def suspend(self, name: Name) -> None:
         """Delivers no more by itself. DT-6104."""
         sink = self.catalog.sink(name)
@@ -174,8 +193,7 @@ class Sinks:
         empty, DT-61xx."""
         sink = self.catalog.sink(name)
         self._require_deliverable(sink)
-        if (other := self.catalog.claim_sink(sink)) is not None:
-            raise error("DT-6122", task=f"{sink.name} ({other})")
+        self.deliveries.claim(sink)
         self.deliveries.forget(sink)
         self._forget(sink, empty=True)
         self.catalog.forget_sink_tasks(sink.id)

@@ -65,6 +65,7 @@ def _standing(found: SinkReport) -> SinkStanding:
         _when(found.behind_since),
         _delivery(found.last) if found.last is not None else None,
         _when(found.next_try),
+        found.sink.dead_letters,
     )
 
 
@@ -84,6 +85,7 @@ def _delivery(record: DeliveryRecord) -> SinkDelivery:
         counts.drifted,
         record.retries,
         ": ".join(filter(None, (record.code, record.error))) or None,
+        counts.refused,
     )
 
 

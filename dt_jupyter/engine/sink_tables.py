@@ -24,7 +24,7 @@ SINKS_SCHEMA = (
     "REDUCTIONS string, TARGET_LAG string, WAREHOUSE string, PARTITIONS int, STATE string, "
     "STATE_CODE string, STATE_MESSAGE string, RETRIES bigint, SOURCE_VERSION bigint, "
     "DELIVERED_VERSION bigint, LAG_SEC double, LAST_DELIVERY timestamp, NEXT_TRY timestamp, "
-    "COMMENT string, OWNER string"
+    "COMMENT string, OWNER string, DEAD_LETTERS bigint"
 )
 
 
@@ -58,6 +58,7 @@ _HISTORY: tuple[tuple[str, str, Callable[[DeliveryRecord], object]], ...] = (
     ("BYTES_STORED", "bigint", lambda r: r.counts.bytes),
     ("KEYS_DRIFTED", "bigint", lambda r: r.counts.drifted),
     ("RETRIES", "bigint", lambda r: r.retries),
+    ("ROWS_REFUSED", "bigint", lambda r: r.counts.refused),
 )
 HISTORY_SCHEMA = ", ".join(f"{n} {t}" for n, t, _ in _HISTORY)
 
@@ -99,7 +100,7 @@ class SinkTables:
         none: tuple[None, ...] = (None,) * 9
         return [
             (None, table, DATABASE, schema or "default", *none, QUARANTINED, None, q.problem,
-             None, None, None, None, None, None, None, None)
+             None, None, None, None, None, None, None, None, None)
             for q in self.catalog.quarantine.all()
             if q.kind == Named.SINK
             for schema, _, table in (q.name.rpartition("."),)
@@ -115,5 +116,5 @@ class SinkTables:
             str(sink.target_lag), sink.warehouse, sink.partitions, sink.state.value, sink.code,
             sink.problem, last.retries if last else 0, found.newest, found.version, found.lag,
             _time(last.end) if last else None, _time(found.next_try), sink.comment,
-            book.owner_of(Named.SINK, sink.name),
+            book.owner_of(Named.SINK, sink.name), sink.dead_letters,
         )  # fmt: skip

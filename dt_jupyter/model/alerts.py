@@ -23,12 +23,13 @@ CALM_SECONDS = 300.0
 class AlertKind(StrEnum):
     """FAILED: the last refresh or run failed, or a sink is paused by a failure. LATE: the lag of a
     dynamic table or a sink is over the target while a scheduler runs. SUSPENDED: by failures, not
-    by the user. STALE: a stream cannot be read any more."""
+    by the user. STALE: a stream cannot be read any more. REFUSED: a sink has dead letters."""
 
     FAILED = "FAILED"
     LATE = "LATE"
     SUSPENDED = "SUSPENDED"
     STALE = "STALE"
+    REFUSED = "REFUSED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -364,6 +364,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6143", "55000", "{target} in {store} was changed by someone else: {problem}.",
      "The sink waits. RESET it to deliver everything again."),
     ("DT-6144", "0A000", "{store} cannot take this sink: {problem}.", "{hint}"),
+    ("DT-6145", "08004", "{store} refuses all requests: {answer}.", "{hint}"),
     ("DT-6150", "55000", "Sink {name} cannot go on from where it stands: {problem}.",
      "ALTER SINK {name} RESET delivers everything again."),
     ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",

@@ -132,6 +132,8 @@ def refresh_event(dt_id: str, record: RefreshRecord, now: Timestamp) -> LakeEven
 def delivery_event(record: DeliveryRecord, now: Timestamp) -> LakeEvent:
     """Of a delivery that ended, or that is to be tried again: of several tries the first counts."""
     severity = Severity.INFO if record.state is DeliveryState.SUCCEEDED else Severity.ERROR
+    if record.state is DeliveryState.SUCCEEDED and record.counts.refused:
+        severity = Severity.WARN
     if record.state is DeliveryState.RETRYING:
         severity = Severity.WARN if record.retries == 1 else Severity.DEBUG
     attributes = {
@@ -142,6 +144,7 @@ def delivery_event(record: DeliveryRecord, now: Timestamp) -> LakeEvent:
         "seconds": record.end.since(record.start) if record.end else None,
         "rows": record.counts.stored,
         "deleted_rows": record.counts.deleted,
+        "refused_rows": record.counts.refused or None,
         "retries": record.retries,
     }
     return LakeEvent(

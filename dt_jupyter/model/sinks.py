@@ -51,7 +51,7 @@ class Sink:
 
     `reductions` are strategies by column, `options` the store's; both and `url` have secrets by
     reference alone. `code` and `problem` say why it does not deliver, `next_try` when a delivery
-    that failed is tried again.
+    that failed is tried again. `dead_letters` rows were refused by the store and wait.
     """
 
     id: str
@@ -72,6 +72,7 @@ class Sink:
     code: str | None = None
     problem: str | None = None
     next_try: Timestamp | None = None
+    dead_letters: int = 0
 
     @property
     def from_stream(self) -> bool:
@@ -81,8 +82,8 @@ class Sink:
 
 @dataclass(frozen=True)
 class DeliveryCounts:
-    """What transactions came to: rows read, loaded, stored and deleted, bytes stored, and keys
-    that the store had otherwise than its source."""
+    """What transactions came to: rows read, loaded, stored and deleted, bytes stored, keys that
+    the store had otherwise than its source, and rows that the store refused."""
 
     transactions: int = 0
     read: int = 0
@@ -91,6 +92,7 @@ class DeliveryCounts:
     deleted: int = 0
     bytes: int = 0
     drifted: int = 0
+    refused: int = 0
 
 
 @dataclass(frozen=True)

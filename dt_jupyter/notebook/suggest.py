@@ -58,7 +58,7 @@ _READ = re.compile(
 )
 _READ_TOO = re.compile(rf"\s*,\s*{_ALIASED}", re.IGNORECASE)
 _LAGS = ("'1 minute'", "'5 minutes'", "'1 hour'", "'1 day'", "DOWNSTREAM")
-_CHANGES = ("SUSPEND", "RESUME", "REFRESH", "RESET", "SET")
+_CHANGES = ("SUSPEND", "RESUME", "REFRESH", "RESET", "RETRY DEAD LETTERS", "SET")
 """What ALTER SINK does."""
 _TASK_CHANGES = (
     "SUSPEND", "RESUME", "EXECUTE", "SET", "UNSET", "MODIFY AS", "MODIFY WHEN", "REMOVE WHEN",

@@ -14,6 +14,7 @@ from dt_jupyter.model import (
     Name,
     Sink,
     Timestamp,
+    count_of,
     plain,
 )
 from dt_jupyter.replay import whole
@@ -58,7 +59,9 @@ class SinkReport:
         tried = f", tried again at {self.next_try}" if self.next_try else ""
         problem = f": {self.error}" if self.error else ""
         lag = f", lag {self.lag:.1f} s" if self.lag is not None else ""
-        return f"{self.sink.name} {self.sink.state}{lag}{problem}{tried}"
+        letters = count_of(self.sink.dead_letters, "dead letter")
+        refused = f", {letters}" if self.sink.dead_letters else ""
+        return f"{self.sink.name} {self.sink.state}{lag}{refused}{problem}{tried}"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from .changes import (
 )
 from .channel import (
     DirectChannel as DirectChannel,
+    KeepsDeadLetters as KeepsDeadLetters,
     StoreDriver as StoreDriver,
     ThreadChannel as ThreadChannel,
 )

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dt_jupyter.model import error
 from dt_jupyter.sinks.binding import Binding
@@ -43,6 +43,20 @@ class StoreDriver(Driver, Protocol):
         delivered is gone too, and with `unmake` the target itself, unless it was adopted: the
         sink was never made. Before the recovery log forgets the sink: one that is forgotten
         there alone is refused (DT-6143), or begins anew in an authoritative store."""
+        ...
+
+
+@runtime_checkable
+class KeepsDeadLetters(Protocol):
+    """A driver that keeps the rows that its store refuses."""
+
+    def dead_letters(self, sink: str) -> int:
+        """How many rows of the sink wait; without opening the store."""
+        ...
+
+    def retry_dead_letters(self, binding: Binding, sink: str) -> int:
+        """Sends them again, in their order; how many the store has now. Whoever delivers the sink
+        is fenced. Raises what the store refuses or fails with, when some may be sent."""
         ...
 
 

@@ -8,7 +8,8 @@
 | store | rows: objects; or delete: arrays as in load |
 | start_commit | runtime_checkpoint |
 | opened | authoritative, runtime_checkpoint |
-| acknowledged, flushed | |
+| acknowledged | refused, not_deleted: how many rows and keys it keeps as dead letters |
+| flushed | |
 | loaded | rows |
 | started_commit | driver_checkpoint, merge_patch |
 | error | message: instead of any answer |
@@ -97,7 +98,7 @@ def _answer(name: str, fields: dict[str, Any], binding: Binding) -> m.FromDriver
         case "opened":
             return m.Opened(bool(fields.get("authoritative")), fields.get("runtime_checkpoint"))
         case "acknowledged":
-            return m.Acknowledged()
+            return m.Acknowledged(fields.get("refused", 0), fields.get("not_deleted", 0))
         case "flushed":
             return m.Flushed()
         case "loaded":

@@ -46,7 +46,15 @@ class Acknowledge:
 
 @dataclass(frozen=True)
 class Acknowledged:
-    """The last transaction is in the store."""
+    """The last transaction is in the store, but `refused` of its rows and `not_deleted` of its
+    deleted keys: the store refuses them, and the driver keeps them as dead letters."""
+
+    refused: int = 0
+    not_deleted: int = 0
+
+    def plus(self, deletes: bool) -> Acknowledged:
+        """With one row or deleted key more that was refused."""
+        return Acknowledged(self.refused + (not deletes), self.not_deleted + deletes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,6 +161,8 @@ class IdempotentApply(_Loading):
     """
 
     RUNTIME = "runtime"
+    refused = m.Acknowledged()
+    """What the store refused, since the last answer."""
 
     @abstractmethod
     def connect(self, message: m.Open) -> None:
@@ -182,8 +184,9 @@ class IdempotentApply(_Loading):
         yield m.Opened(runtime_checkpoint=message.driver_checkpoint.get(self.RUNTIME))
 
     def _acknowledge(self) -> Iterator[m.FromDriver]:
+        self.refused = m.Acknowledged()
         self.apply()
-        yield m.Acknowledged()
+        yield self.refused
 
     def _commit(self, runtime_checkpoint: m.Checkpoint) -> Iterator[m.FromDriver]:
         yield m.StartedCommit(self.seal(runtime_checkpoint))

@@ -81,6 +81,8 @@ class Delivery:
         self._channel: Channel | None = None
         self._pending: tuple[Delivered, float] | None = None
         self._broken = False
+        self.refused = 0
+        """Rows and deletes that the store refused since the delivery was made."""
 
     def __enter__(self) -> Delivery:
         return self
@@ -171,11 +173,18 @@ class Delivery:
 
     def _acknowledged(self) -> Iterator[Delivered]:
         """Waits until the store has the transaction before; that one is done then."""
+        answer = m.Acknowledged()
         if self._at.phase is Phase.ACKNOWLEDGE_FIRST:
-            self._receive(m.Acknowledged)
+            answer = self._receive(m.Acknowledged)
+            self.refused += answer.refused + answer.not_deleted
         if self._pending is not None:
             (done, started), self._pending = self._pending, None
-            yield replace(done, seconds=self._clock() - started)
+            yield replace(
+                done,
+                stored=done.stored - answer.refused,
+                deleted=done.deleted - answer.not_deleted,
+                seconds=self._clock() - started,
+            )
 
     def _loads(self, wanted: pa.Table | None) -> pa.Table:
         """All Loaded up to Flushed; DT-6120 for a row that was not asked for, or came twice."""

@@ -25,6 +25,7 @@ from dt_jupyter.model import (
     Task,
     Timestamp,
     alert_in,
+    count_of,
     last_task_failure,
     lateness,
     table_alerts,
@@ -101,6 +102,7 @@ class AlertWatch:
     def _of_sinks(self, now: Timestamp, awake: Timestamp | None) -> Iterator[Alert]:
         sinks = self._catalog.sinks()
         yield from (_paused(sink, now) for sink in sinks if sink.state is SinkState.PAUSED)
+        yield from (_refused(sink, now) for sink in sinks if sink.dead_letters)
         timed = [s for s in sinks if s.state in _DELIVERING and s.target_lag.seconds is not None]
         since = self._lagging_since(timed, now) if awake is not None else {}
         for sink in timed:
@@ -238,6 +240,12 @@ def _made(
 def _paused(sink: Sink, now: Timestamp) -> Alert:
     why = Reason(sink.code or "PAUSED", sink.problem or "It is paused.")
     return _made(EventKind.SINK, sink.name, sink.id, now, AlertKind.FAILED, why)
+
+
+def _refused(sink: Sink, now: Timestamp) -> Alert:
+    rows = count_of(sink.dead_letters, "row")
+    why = Reason("DEAD_LETTERS", f"Its store refuses {rows}; ALTER SINK … RETRY DEAD LETTERS.")
+    return _made(EventKind.SINK, sink.name, sink.id, now, AlertKind.REFUSED, why)
 
 
 def stream_problem(standing: Callable[[Stream], tuple[list[Name], str | None]]) -> StreamProblem:

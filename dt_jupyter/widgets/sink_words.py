@@ -33,9 +33,10 @@ def delivery_text(done: SinkDelivery) -> str:
     )  # fmt: skip
     retries = f", tried again {count_of(done.retries, 'time')}" if done.retries else ""
     drifted = f", {count_of(done.drifted, 'key')} drifted" if done.drifted else ""
+    refused = f", {done.refused:,} refused" if done.refused else ""
     what = " ".join(filter(None, (done.action, done.state)))
     at = instant(done.end or done.start)
-    return f"{what} at {at}: {', '.join(counts)}{drifted}{retries}"
+    return f"{what} at {at}: {', '.join(counts)}{refused}{drifted}{retries}"
 
 
 def sink_facts(node: GraphNode) -> list[tuple[str, str]]:
@@ -51,6 +52,7 @@ def sink_facts(node: GraphNode) -> list[tuple[str, str]]:
         ("delivered version", f"{sink.version}{newest}" if sink.version is not None else ""),
         ("behind since", instant(sink.behind_since) if sink.behind_since else ""),
         ("last delivery", delivery_text(sink.last) if sink.last is not None else "none yet"),
+        ("dead letters", f"{sink.dead_letters:,}" if sink.dead_letters else ""),
         ("next try", instant(sink.next_try) if sink.next_try else ""),
     ]
     return [(name, value) for name, value in found if value]

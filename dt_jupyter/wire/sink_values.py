@@ -11,7 +11,7 @@ from dt_jupyter.wire.schema import check_instants, redact_fields
 
 @dataclass(frozen=True, slots=True)
 class SinkDelivery:
-    """One delivery, as SINK_HISTORY has it: rows loaded, stored and deleted, bytes stored.
+    """One delivery, as SINK_HISTORY has it: rows loaded, stored, deleted and refused, bytes stored.
     `version` is the source's; a delivery that is tried again has no `end`."""
 
     state: DeliveryState
@@ -27,6 +27,7 @@ class SinkDelivery:
     drifted: int = 0
     retries: int = 0
     error: str | None = None
+    refused: int = 0
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -37,7 +38,8 @@ class SinkDelivery:
 class SinkStanding:
     """Where a sink stands. `scheme` and `address` are the store's, without user, options and
     secrets; `target` is the table there. `version` of the source is delivered, `newest` is there.
-    `behind_since` is when the oldest change was committed that the store does not have."""
+    `behind_since` is when the oldest change was committed that the store does not have.
+    `dead_letters` are rows that the store refused."""
 
     state: SinkState
     source: str
@@ -49,6 +51,7 @@ class SinkStanding:
     behind_since: datetime | None = None
     last: SinkDelivery | None = None
     next_try: datetime | None = None
+    dead_letters: int = 0
 
     def __post_init__(self) -> None:
         check_instants(self)

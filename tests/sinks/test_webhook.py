@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import shutil
 import threading
 import traceback
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from dt_jupyter.sinks import (
@@ -23,6 +25,9 @@ from dt_jupyter.sinks import (
     open_driver,
     parse_store_url,
 )
+from dt_jupyter.sinks.dead_letters import JOURNAL, DeadLetters
+from dt_jupyter.sinks.drivers.http_answers import Verdict, judge_status
+from dt_jupyter.sinks.drivers.outbox import StagedFile
 from dt_jupyter.sinks.drivers.webhook import WebhookStore
 from tests.sinks.servers import free_port
 from tests.sinks.site import die_after_log, row
@@ -38,6 +43,7 @@ from tests.unit.sinks.lab import (
     I,
     ListSource,
     MemoryLog,
+    binding,
     deliver,
     delivery,
     events,
@@ -57,6 +63,8 @@ class Receiver:
         self.taken: dict[str, Any] = {}
         self.answers: list[Any] = []
         self.paths: list[str] = []
+        self.refuses: dict[int, int] = {}
+        """By the key of a row, the status of each request that has it."""
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -86,10 +94,14 @@ class Receiver:
     def take(self, body: bytes, headers: dict[str, str]) -> Any:
         key = headers["Idempotency-Key"]
         self.seen.append((key, body, headers))
-        status = self.answers.pop(0) if self.answers else 200
+        status = self.answers.pop(0) if self.answers else self.judge(json.loads(body))
         if status in (200, "cut"):
             assert self.taken.setdefault(key, json.loads(body)) == json.loads(body)
         return status
+
+    def judge(self, body: dict[str, Any]) -> int:
+        rows = [*body.get("rows", []), *body.get("deleted", [])]
+        return next((self.refuses[r["k"]] for r in rows if r["k"] in self.refuses), 200)
 
     @property
     def total(self) -> int:
@@ -123,8 +135,13 @@ def connect(receiver: Receiver, waits: list[float], tmp_path: Path) -> Any:
     return made
 
 
+FENCE, SENT = {"s-00000000-ffffffff.fence"}, {"s-00000000-ffffffff.fence", "*.sent"}
+
+
 def outbox(tmp_path: Path) -> set[str]:
-    return {p.name for p in (tmp_path / "outbox").iterdir()}
+    """The names of its files, without those of transactions."""
+    names = [p.name for p in (tmp_path / "outbox").iterdir()]
+    return {"*.sent" if name.endswith(".sent") else name for name in names}
 
 
 def test_a_path_that_is_a_secret_is_read_when_the_store_opens(
@@ -154,7 +171,7 @@ def test_deltas_and_tombstones_arrive_in_order(
         [row(1, 4)], [row(1, -2)], [{"k": 1}], [row(1, 5)]
     ]  # fmt: skip
     assert [b["part"] for b in found] == [0, 0, 0, 1]
-    assert outbox(tmp_path) == set()
+    assert outbox(tmp_path) == SENT
 
 
 def test_each_request_is_signed(
@@ -195,17 +212,169 @@ def test_tasks_that_are_joined_send_what_each_had_staged_under_its_own_keys(
     assert parts == {str(part) for part in hash_ranges(2)}
 
 
-@pytest.mark.parametrize("status", [302, 400, 401, 404, 422])
-def test_what_is_refused_for_good_is_a_dead_letter(
+def sent_rows(receiver: Receiver) -> dict[int, Any]:
+    """The values that a receiver has, which adds rows up and lets a tombstone take them away."""
+    found: dict[int, Any] = {}
+    for body in receiver.taken.values():
+        for gone in body.get("deleted", []):
+            found.pop(gone["k"], None)
+        for each in body.get("rows", []):
+            found[each["k"]] = found.get(each["k"], 0) + each["v"]
+    return found
+
+
+VERDICTS = {
+    Verdict.DELIVERED: {*range(200, 300)},
+    Verdict.RETRY: {0, 408, 409, 421, 423, 425, 429, *range(500, 600)}
+    - {501, 505, 506, 508, 510, 511},
+    Verdict.ROW_REFUSED: {400, 413, 422},
+}
+
+
+def test_each_status_has_one_verdict_and_an_unknown_one_stops_the_sink() -> None:
+    known = {status: verdict for verdict, all_ in VERDICTS.items() for status in all_}
+    for status in range(1000):
+        assert judge_status(status) is known.get(status, Verdict.ENDPOINT_REFUSES), status
+
+
+@pytest.mark.parametrize("status", [301, 302, 401, 403, 404, 405, 407, 410, 411, 415, 501, 600])
+def test_an_endpoint_that_refuses_all_stops_the_sink_and_gets_all_later(
     receiver: Receiver, connect: Any, tmp_path: Path, status: int
 ) -> None:
-    receiver.answers = [status]
+    receiver.answers = [200, status]
     changes: list[Change] = [(I, row(1, 1)), (I, row(2, 2))]
-    deliver(MADE, ListSource(MADE, changes, 1), MemoryLog(), connect)
-    (line,) = (tmp_path / "outbox" / "dead_letters.jsonl").read_text().splitlines()
-    told = json.loads(line)
-    assert (told["status"], told["body"]["rows"]) == (status, [row(1, 1)])
-    assert receiver.total == 2
+    source, log = ListSource(MADE, changes, 1), MemoryLog()
+    with refused("DT-6145") as found:
+        deliver(MADE, source, log, connect)
+    assert str(status) in found[0].sentence
+    assert not is_transient(found[0])
+    assert connect().dead_letters("s") == 0
+    receiver.answers = [status]
+    with refused("DT-6145"):
+        deliver(MADE, source, log, connect)
+    deliver(MADE, source, log, connect)
+    assert (receiver.total, len(receiver.taken)) == (3, 2)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_request_is_divided_until_the_refused_row_is_alone(
+    receiver: Receiver, connect: Any, tmp_path: Path, status: int
+) -> None:
+    receiver.refuses = {3: status, 7: status}
+    changes: list[Change] = [(I, row(k, k)) for k in range(10)]
+    deliver(MADE, ListSource(MADE, changes, 10), MemoryLog(), connect)
+    assert sent_rows(receiver) == {k: k for k in range(10) if k not in (3, 7)}
+    letters = DeadLetters(tmp_path / "outbox", "s").standing()
+    assert [(x.status, x.body["rows"]) for x in letters] == [(status, [row(k, k)]) for k in (3, 7)]
+    assert connect().dead_letters("s") == 2
+    assert connect().dead_letters("another") == 0
+    receiver.refuses = {7: status}
+    assert connect().retry_dead_letters(MADE, "s") == 1
+    receiver.refuses = {}
+    assert connect().retry_dead_letters(MADE, "s") == 1
+    assert sent_rows(receiver) == {k: k for k in range(10)}
+    assert not (tmp_path / "outbox" / JOURNAL).exists()
+
+
+def test_what_is_refused_is_counted_and_not_as_stored(receiver: Receiver, connect: Any) -> None:
+    receiver.refuses = {1: 422, 2: 422}
+    changes: list[Change] = [(I, row(1, 1)), (I, row(3, 1)), (D, {"k": 2})]
+    dying = delivery(MADE, ListSource(MADE, changes, 3), MemoryLog(), connect)
+    (done,) = dying.deliver()
+    assert (done.stored, done.deleted, dying.refused) == (1, 0, 2)
+
+
+def test_a_newer_row_replaces_a_dead_letter(receiver: Receiver, connect: Any) -> None:
+    """Where rows are not reduced the last one of a key is its row."""
+    made = binding(("k", pa.int64()), ("v", pa.int64()), delta=True)
+    log, changes = MemoryLog(), [(I, {"k": k, "v": 1}) for k in range(3)]
+    receiver.refuses = {0: 422, 1: 422}
+    source = ListSource(made, changes, 3)
+    deliver(made, source, log, connect)
+    receiver.refuses = {}
+    changes += [(D, {"k": 0}), (I, {"k": 0, "v": 5}), (D, {"k": 1})]
+    deliver(made, source, log, connect)
+    assert connect().dead_letters("s") == 0
+    assert connect().retry_dead_letters(made, "s") == 0
+    assert sent_rows(receiver) == {0: 5, 2: 1}
+
+
+def test_a_row_that_is_added_up_waits_behind_a_dead_letter(
+    receiver: Receiver, connect: Any
+) -> None:
+    log, changes = MemoryLog(), [(I, row(k, 1)) for k in range(3)]
+    receiver.refuses = {0: 422, 1: 422}
+    source = ListSource(MADE, changes, 3)
+    deliver(MADE, source, log, connect)
+    receiver.refuses = {0: 422}
+    changes += [(I, row(k, 10)) for k in range(3)]
+    deliver(MADE, source, log, connect)
+    assert sent_rows(receiver) == {2: 11}
+    assert connect().dead_letters("s") == 4
+    assert connect().retry_dead_letters(MADE, "s") == 2
+    assert sent_rows(receiver) == {1: 11, 2: 11}
+    sent = [each for body in receiver.taken.values() for each in body["rows"]]
+    assert [each["v"] for each in sent if each["k"] == 1] == [1, 10], "in their order"
+    changes += [(D, {"k": 0})]
+    receiver.refuses = {}
+    deliver(MADE, source, log, connect)
+    assert connect().dead_letters("s") == 0, "what was before a tombstone no longer counts"
+
+
+def test_an_outbox_that_lost_what_was_staged_stops_the_sink(
+    receiver: Receiver, connect: Any, tmp_path: Path
+) -> None:
+    receiver.answers = [503]
+    source, log = ListSource(MADE, [(I, row(1, 1))]), MemoryLog()
+    with refused("DT-6110"):
+        deliver(MADE, source, log, lambda: connect(attempts="1"))
+    shutil.rmtree(tmp_path / "outbox")
+    with refused("DT-6143"):
+        deliver(MADE, source, log, connect)
+
+
+def test_who_was_replaced_neither_sends_nor_refuses(
+    receiver: Receiver, connect: Any, tmp_path: Path
+) -> None:
+    """An older process meets a refusal when a newer one has the task: it changes nothing."""
+    source, log = ListSource(MADE, [(I, row(k, 1)) for k in range(4)], 4), MemoryLog()
+    old = connect()
+    post, calls = old._post, []
+
+    def late(key: str, body: bytes) -> Any:
+        answer = post(key, body)
+        if not calls:
+            calls.append(key)
+            receiver.refuses = {}
+            deliver(MADE, source, log, connect)
+        return answer
+
+    old._post = late
+    receiver.refuses = {2: 422}
+    with refused("DT-6122"):
+        deliver(MADE, source, log, lambda: old)
+    assert sent_rows(receiver) == {k: 1 for k in range(4)}
+    assert connect().dead_letters("s") == 0
+
+
+def test_what_was_staged_and_never_committed_goes_when_the_task_opens_again(
+    receiver: Receiver, connect: Any, tmp_path: Path
+) -> None:
+    log = MemoryLog()
+
+    class Dying(MemoryLog):
+        rows = log.rows
+
+        def commit(self, task: Task, state: Any) -> None:
+            raise Crash
+
+    dying = delivery(MADE, ListSource(MADE, [(I, row(1, 1))]), Dying(), connect)
+    with pytest.raises(Crash):
+        list(dying.deliver())
+    assert any(name.endswith(".jsonl") for name in outbox(tmp_path))
+    deliver(MADE, ListSource(MADE, []), log, connect)
+    assert outbox(tmp_path) == FENCE
+    assert receiver.total == 0
 
 
 def test_a_receiver_that_is_down_is_tried_when_the_sink_opens_again(
@@ -222,7 +391,7 @@ def test_a_receiver_that_is_down_is_tried_when_the_sink_opens_again(
     assert len(keys) == 4
     assert len(set(keys)) == 2, "what was taken is not sent again"
     assert receiver.total == 6
-    assert outbox(tmp_path) == set()
+    assert outbox(tmp_path) == SENT
 
 
 @pytest.mark.parametrize("left", range(3))
@@ -239,29 +408,88 @@ def test_a_kill_may_leave_the_marker_of_what_was_sent_short(
     with refused("DT-6110"):
         deliver(MADE, ListSource(MADE, changes, 999), log, lambda: connect(attempts="1"))
     (marker,) = (tmp_path / "outbox").glob("*.sent")
-    assert marker.stat().st_size == 2
-    os.truncate(marker, left)
+    assert len(marker.read_text().splitlines()) == 2
+    lines = marker.read_text().splitlines(keepends=True)
+    os.truncate(marker, len("".join(lines[:left])) + (2 if left < 2 else 0))
     deliver(MADE, ListSource(MADE, changes, 999), log, connect)
     keys = [key for key, _, _ in receiver.seen]
     assert len(keys) - len(set(keys)) == 3 - left, "that it is short of is sent again, by its key"
     assert receiver.total == 997
-    assert outbox(tmp_path) == set()
+    assert outbox(tmp_path) == SENT
 
 
 def test_a_kill_may_leave_a_dead_letter_torn(
     receiver: Receiver, connect: Any, tmp_path: Path
 ) -> None:
-    letters = tmp_path / "outbox" / "dead_letters.jsonl"
+    journal = tmp_path / "outbox" / JOURNAL
     changes: list[Change] = [(I, row(1, 1))]
-    receiver.answers = [404]
+    receiver.refuses = {1: 422}
     deliver(MADE, ListSource(MADE, changes, 1), MemoryLog(), connect)
-    whole = letters.read_bytes()
+    whole = journal.read_bytes()
     for size in (0, 1, len(whole) - 1, len(whole), len(whole) + 5):
-        letters.write_bytes((whole * 2)[:size])
-        receiver.answers = [404]
+        journal.write_bytes((whole * 2)[:size])
         deliver(MADE, ListSource(MADE, changes, 1), MemoryLog(), connect)
-        told = [json.loads(line)["body"]["rows"] for line in letters.read_text().splitlines()]
-        assert told == [[row(1, 1)]] * (1 + (size >= len(whole)))
+        letters = DeadLetters(tmp_path / "outbox", "s").standing()
+        expected = [[row(1, 1)]] * (1 + (size >= len(whole)))
+        assert [x.body["rows"] for x in letters] == expected
+
+
+@pytest.mark.parametrize("rules", [True, False])
+def test_a_kill_at_any_write_keeps_rows_and_dead_letters_exact(
+    connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rules: bool
+) -> None:
+    """Dies before and after each write of the journal and the marker, in deliveries and a retry,
+    while some rows are refused; then all is accepted and tried again."""
+    made = MADE if rules else binding(("k", pa.int64()), ("v", pa.int64()), delta=True)
+    first: list[Change] = [(I, made_row(made, k, 1)) for k in range(6)]
+    second: list[Change] = [(I, made_row(made, k, 10)) for k in range(4)]
+    if not rules:
+        second = [change for k in range(4) for change in ((D, {"k": k}), second[k])]
+    expected = {k: (11 if rules else 10) if k < 4 else 1 for k in range(6)}
+    writes = [(StagedFile, "note"), (StagedFile, "finish"), (DeadLetters, "_append")]
+    for at in range(1 + rules, 200, 3):
+        receiver, log, countdown = Receiver(), MemoryLog(), Countdown(at)
+        receiver.refuses = {1: 422, 3: 413, 5: 400}
+        address = parse_store_url(receiver.url, {"outbox": str(tmp_path / f"{rules}{at}")})
+        source = ListSource(made, [*first, *second], 6)
+        crashed = False
+        with monkeypatch.context() as patched:
+            for owner, name in writes:
+                patched.setattr(owner, name, countdown_around(getattr(owner, name), countdown))
+            try:
+                deliver(made, ListSource(made, first, 6), log, lambda a=address: open_driver(a))
+                receiver.refuses = {3: 413}
+                deliver(made, source, log, lambda a=address: open_driver(a))
+                receiver.refuses = {}
+                open_driver(address).retry_dead_letters(made, "s")
+            except Crash:
+                crashed = True
+        deliver(made, source, log, lambda a=address: open_driver(a))
+        receiver.refuses = {}
+        open_driver(address).retry_dead_letters(made, "s")
+        deliver(made, source, log, lambda a=address: open_driver(a))
+        assert sent_rows(receiver) == expected, at
+        assert open_driver(address).dead_letters("s") == 0, at
+        receiver.server.shutdown()
+        receiver.server.server_close()
+        if not crashed:
+            assert at > 30
+            return
+    raise AssertionError("the run never ended")
+
+
+def made_row(made: Any, k: int, v: int) -> dict[str, Any]:
+    return row(k, v) if "name" in made.schema.names else {"k": k, "v": v}
+
+
+def countdown_around(known: Any, countdown: Countdown) -> Any:
+    def dying(*args: Any) -> Any:
+        countdown.tick()
+        found = known(*args)
+        countdown.tick()
+        return found
+
+    return dying
 
 
 def test_nobody_listens(connect: Any, tmp_path: Path) -> None:
@@ -315,10 +543,16 @@ def test_what_waits_is_not_sent_after_a_reset(
     log = MemoryLog()
     with refused("DT-6110"):
         deliver(MADE, ListSource(MADE, [(I, row(1, 1))]), log, lambda: connect(attempts="1"))
+    receiver.refuses = {2: 422}
+    deliver(MADE, ListSource(MADE, [(I, row(2, 1))]), MemoryLog(), connect)
     connect().forget(MADE, "s", empty=True)
+    assert connect().dead_letters("s") == 0
+    with refused("DT-6143"):
+        deliver(MADE, ListSource(MADE, [(I, row(1, 1))]), log, connect)
+    log.rows.clear()
     deliver(MADE, ListSource(MADE, [(I, row(1, 1))]), log, connect)
-    assert receiver.total == 0
-    assert outbox(tmp_path) == set()
+    assert receiver.total == 1
+    assert outbox(tmp_path) == SENT | {"dead_letters.lock"}
 
 
 def test_full_mode_and_a_missing_outbox_are_refused(receiver: Receiver) -> None:

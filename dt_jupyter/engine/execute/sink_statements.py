@@ -35,6 +35,8 @@ def alter_sink(context: Context, statement: S.AlterSink, origin: StatementOrigin
             told = _delivered(sinks.refresh(name))
         case S.ResetSink():
             told = _delivered(sinks.reset(name))
+        case S.RetryDeadLetters():
+            told = sinks.retry_dead_letters(name)
         case S.SetSink() as change:
             sinks.alter(name, change)
             told = f"Sink {name} altered."
@@ -43,10 +45,12 @@ def alter_sink(context: Context, statement: S.AlterSink, origin: StatementOrigin
 
 def _delivered(record: DeliveryRecord) -> str:
     counts = record.counts
-    if not counts.transactions:
+    if not (counts.transactions or counts.refused):
         return f"Sink {record.name} has everything already."
     stored, deleted = count_of(counts.stored, "row"), counts.deleted
-    return f"Sink {record.name} delivered: {stored} stored, {deleted} deleted."
+    told = f"Sink {record.name} delivered: {stored} stored, {deleted} deleted"
+    refused = f", {counts.refused} refused by the store" if counts.refused else ""
+    return f"{told}{refused}."
 
 
 def drop_sink(context: Context, statement: S.DropSink, origin: StatementOrigin) -> DataFrame:

@@ -145,7 +145,7 @@ def _create_sink(access: Access, statement: S.CreateSink) -> None:
 
 
 def _alter_sink(access: Access, statement: S.AlterSink) -> None:
-    runs = isinstance(statement.change, S.Suspend | S.Resume | S.Refresh)
+    runs = isinstance(statement.change, S.Suspend | S.Resume | S.Refresh | S.RetryDeadLetters)
     access.require(Right.OPERATE if runs else Right.OWNERSHIP, statement.name)
 
 

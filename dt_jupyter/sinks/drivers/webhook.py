@@ -6,15 +6,16 @@ that keeps the keys sees each change once.
 
 | header | value |
 | --- | --- |
-| Idempotency-Key | sink, range, transaction and number of the request |
+| Idempotency-Key | sink, range, transaction, number of the request, its rows if divided |
 | X-Dt-Signature | `t=<seconds>,v1=<hex>`: HMAC-SHA256 by hmac_key of `<seconds>.<body>` |
 | Authorization | Bearer and the option token |
 
 The path is shown nowhere, since it often is what lets one in; the option path refers to one.
 
 The body is `{"sink", "transaction", "part", "rows": [...]}`, or "deleted" with keys: those come
-first. What the receiver refuses for good (4xx) is kept in
-`<outbox>/dead_letters.jsonl`, and delivery goes on.
+first. `http_answers` says what each status means. A request that is refused for its rows is divided
+until the refused row is alone; that one becomes a dead letter (`dead_letters`). A later row of its
+key replaces it; with REDUCE, where rows add up, the later row waits behind it instead.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ import hashlib
 import hmac
 import http.client
 import json
-import os
 import random
 import ssl
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import error, system_error
+from dt_jupyter.model import error
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
-from dt_jupyter.sinks.binding import Binding
+from dt_jupyter.sinks.binding import Binding, Task
+from dt_jupyter.sinks.dead_letters import DeadLetter, DeadLetters
+from dt_jupyter.sinks.drivers.http_answers import Verdict, WebhookAnswer, cause_hint
+from dt_jupyter.sinks.drivers.outbox import Outbox, Outcome, Piece, StagedFile
 from dt_jupyter.sinks.json_values import to_json_values
 from dt_jupyter.sinks.patterns import PushOnly
 from dt_jupyter.sinks.secret_references import hide
@@ -50,26 +53,6 @@ _ANSWER_SECONDS = 30.0
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 30.0
 ROWS_PER_REQUEST = 500
 _OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "path", "ca_file", "table")
-_AGAIN = frozenset({408, 409, 425, 429})
-"""Refusals that pass; 409: the receiver is still at the same key."""
-_DEAD = "dead_letters.jsonl"
-
-
-class WebhookAnswer(NamedTuple):
-    """What a receiver said; status 0 where it said nothing. `wait`: its Retry-After."""
-
-    status: int
-    reason: str
-    wait: float = 0.0
-
-    @property
-    def taken(self) -> bool:
-        return 200 <= self.status < 300
-
-    @property
-    def final(self) -> bool:
-        """Whether sending it again is no use."""
-        return 300 <= self.status < 500 and self.status not in _AGAIN
 
 
 class WebhookStore(PushOnly):
@@ -91,18 +74,24 @@ class WebhookStore(PushOnly):
         self._sleep, self._clock, self._jitter = sleep, clock, jitter
         self._timeout = address.number("timeout", _ANSWER_SECONDS, 0.01, 3600)
         self._attempts = int(address.number("attempts", 8, 1, 1000))
-        self._requests: list[str] = []
         self._rows: list[Any] = []
         self._sealed: list[m.Checkpoint] = []
         self._line: http.client.HTTPConnection | None = None
 
+    @property
+    def _folder(self) -> Path:
+        return Path(self._address.options.get("outbox", ""))
+
     def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
-        """What was sent stays sent; what waits in the outbox is not sent any more."""
-        self._outbox = Path(self._address.options.get("outbox", ""))
-        if "outbox" in self._address.options:
-            for path in (*self._outbox.glob("*.jsonl"), *self._outbox.glob("*.sent")):
-                if path.name != _DEAD:
-                    path.unlink(missing_ok=True)
+        """What was sent stays sent; what waits in the outbox is not sent any more, and where all
+        rows come again the dead letters neither."""
+        if "outbox" not in self._address.options or not self._folder.is_dir():
+            return
+        Outbox(self._folder, Task(sink)).clear()
+        letters = DeadLetters(self._folder, sink)
+        if empty and not letters.none:
+            with letters.locked():
+                letters.settle(letters.standing(), "reset")
 
     # -- staging -----------------------------------------------------------------------------------
 
@@ -114,18 +103,18 @@ class WebhookStore(PushOnly):
         if "outbox" not in self._address.options:
             problem, hint = "it needs a folder for what is to be sent", "OPTIONS (outbox = '…')."
             raise error("DT-6144", store=self.store, problem=problem, hint=hint)
-        self._task = message.task
-        self._outbox = Path(self._address.options["outbox"])
+        self._read_secrets()
+        self._task, self._binding = message.task, binding
+        known = m.joined_checkpoints(message.driver_checkpoint)
+        self._sealed = [each for each in known if each.get("staged")]
+        self._outbox = Outbox(self._folder, message.task)
+        self._outbox.open([each["staged"] for each in self._sealed])
+        self._letters = DeadLetters(self._folder, message.task.sink)
+
+    def _read_secrets(self) -> None:
         self._token = self._address.secret("token")
         self._hmac_key = self._address.secret("hmac_key")
         self._secret_path = self._address.secret("path")
-        known = m.joined_checkpoints(message.driver_checkpoint)
-        self._sealed = [each for each in known if each.get("staged")]
-        try:
-            self._outbox.mkdir(parents=True, exist_ok=True)
-        except OSError as e:
-            problem = e.strerror or "?"
-            raise error("DT-6110", store=f"The folder {self._outbox}", problem=problem) from e
 
     def stage_rows(self, rows: pa.Table, delete: bool) -> None:
         names = rows.column_names
@@ -140,76 +129,138 @@ class WebhookStore(PushOnly):
         self._sealed = []
         if not staged:
             return {}
-        name = uuid.uuid4().hex
-        head = {"sink": self._task.sink, "transaction": name}
-        lines = (json.dumps({**head, "part": n, **body}) for n, body in enumerate(staged))
-        try:
-            with self._staged(name).open("x", encoding="utf-8") as file:
-                file.writelines(line + "\n" for line in lines)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as e:
-            raise system_error(e) or error(
-                "DT-6112", store="The outbox", problem=e.strerror or e, hint=""
-            ) from e
-        sealed = {"staged": name, "range": str(self._task.range)}
+        sealed = {"staged": self._outbox.stage(staged), "range": str(self._task.range)}
         self._sealed = [sealed]
         return sealed
-
-    def _staged(self, name: str) -> Path:
-        return self._outbox / f"{name}.jsonl"
 
     # -- sending -----------------------------------------------------------------------------------
 
     def apply(self) -> None:
+        """DT-6143 where the outbox has lost what was staged."""
         for each in self._sealed:
-            if self._staged(each["staged"]).exists():
-                self._send(each)
+            staged = self._outbox.staged(each["staged"])
+            if staged.path.exists():
+                self._send(each, staged)
+            elif not staged.marker.exists():
+                problem = "rows that were to be sent are gone"
+                target = f"The outbox {self._folder}"
+                raise error("DT-6143", target=target, store=self.store, problem=problem)
+        self._outbox.forget_sent([each["staged"] for each in self._sealed])
 
-    def _send(self, sealed: m.Checkpoint) -> None:
-        """What the file has, from where it was left; then the file is gone. Its keys are those of
-        the task that staged it, whoever sends it. The marker has one byte for each request that is
-        done: a kill at any point leaves it right or short, and what it is short of is sent again.
-        """
-        path = self._staged(sealed["staged"])
+    def _send(self, sealed: m.Checkpoint, staged: StagedFile) -> None:
+        """Its keys are those of the task that staged it, whoever sends it."""
         self._key = f"{self._task.sink}/{sealed['range']}/{sealed['staged']}"
-        marker = path.with_suffix(".sent")
-        with path.open(encoding="utf-8") as lines, marker.open("ab", buffering=0) as done:
-            sent = done.tell()
-            for number, line in enumerate(lines):
-                if number >= sent:
-                    self._deliver(number, line.strip())
-                    done.write(b".")
-        path.unlink(missing_ok=True)
-        marker.unlink(missing_ok=True)
+        self._staged, self._outcomes = staged, staged.outcomes()
+        for number, request in enumerate(staged.requests()):
+            rows = request.get("rows") or request["deleted"]
+            self._send_piece(Piece(number, 0, len(rows)), request)
+        staged.finish()
 
-    def _deliver(self, number: int, body: str) -> None:
-        """Until it is taken, or refused for good; DT-6110 where it is neither after all attempts,
-        and the same is sent when the sink opens again."""
+    def _send_piece(self, piece: Piece, request: dict[str, Any]) -> None:
+        """A request, or a part of one that was divided."""
+        outcome = self._outcomes.get(piece)
+        if outcome is None:
+            outcome = self._outcome(piece, request)
+            self._staged.note(piece, outcome)
+        if outcome is Outcome.DIVIDED:
+            for half in piece.halves():
+                self._send_piece(half, request)
+
+    def _outcome(self, piece: Piece, request: dict[str, Any]) -> Outcome:
+        letter = self._letter(piece, request)
+        waits = self._replace_letters(letter)
+        if not waits:
+            answer = self._deliver(letter.key, letter.body)
+            if answer.verdict is Verdict.DELIVERED:
+                return Outcome.TAKEN
+            letter = replace(letter, status=answer.status, reason=answer.reason)
+        if not piece.single:
+            return Outcome.DIVIDED
+        with self._letters.locked():
+            self._outbox.require_mine()
+            self._letters.add(letter)
+        self.refused = self.refused.plus(letter.deletes)
+        return Outcome.REFUSED
+
+    def _letter(self, piece: Piece, request: dict[str, Any]) -> DeadLetter:
+        """A piece under its key; the whole request has the request's."""
+        kind = "rows" if "rows" in request else "deleted"
+        rows = request[kind]
+        key = f"{self._key}/{piece.number}"
+        if (piece.first, piece.last) != (0, len(rows)):
+            key = f"{key}/{piece.first}-{piece.last}"
+        body = {**request, kind: rows[piece.first : piece.last]}
+        return DeadLetter(self._task.sink, key, body)
+
+    def _replace_letters(self, newer: DeadLetter) -> bool:
+        """Settles the letters that a piece replaces, before it is sent: it is staged, so it comes
+        to the receiver or becomes a letter itself. Whether one of its rows has to wait behind a
+        letter: a row that is added to what the receiver has."""
+        if self._letters.none:
+            return False
+        with self._letters.locked():
+            self._outbox.require_mine()
+            keys = newer.row_keys(self._binding.key)
+            older = [each for each in self._letters.standing() if each.key != newer.key]
+            older = [each for each in older if keys & each.row_keys(self._binding.key)]
+            if older and not (newer.deletes or self._binding.mirrors):
+                return True
+            self._letters.settle(older, "replaced")
+        return False
+
+    def _deliver(self, key: str, body: dict[str, Any]) -> WebhookAnswer:
+        """Until it is taken, or refused for its rows. DT-6145 where the endpoint refuses all
+        requests, DT-6110 where it gives no such answer after all attempts; the same is sent when
+        the sink opens again."""
         answer = WebhookAnswer(0, "")
         for attempt in range(self._attempts):
             if attempt:
                 self._sleep(self._pause(attempt, answer))
-            answer = self._post(number, body.encode())
-            if answer.taken:
-                return
-            if answer.final:
-                self._keep(number, body, answer)
-                return
-        said = f"{answer.status or ''} {answer.reason}".strip()
-        problem = f"{self._attempts} attempts, the last: {said}"
+            self._outbox.require_mine()
+            answer = self._post(key, json.dumps(body).encode())
+            if answer.verdict in (Verdict.DELIVERED, Verdict.ROW_REFUSED):
+                return answer
+            if answer.verdict is Verdict.ENDPOINT_REFUSES:
+                store, hint = f"The webhook {self._address}", cause_hint(answer.status)
+                raise error("DT-6145", store=store, answer=answer, hint=hint)
+        problem = f"{self._attempts} attempts, the last: {answer}"
         raise error("DT-6110", store=f"The webhook {self._address}", problem=problem)
+
+    # -- dead letters ------------------------------------------------------------------------------
+
+    def dead_letters(self, sink: str) -> int:
+        return DeadLetters(self._folder, sink).count()
+
+    def retry_dead_letters(self, binding: Binding, sink: str) -> int:
+        """Each is sent under the key that it was refused with, those of a row in their order; one
+        that is refused again keeps the later ones of its row behind it."""
+        self._read_secrets()
+        self._outbox, letters = Outbox(self._folder, Task(sink)), DeadLetters(self._folder, sink)
+        self._outbox.fence()
+        sent, blocked = 0, set[str]()
+        for letter in letters.standing():
+            with letters.locked():  # a newer row of its key waits until the answer is there
+                if letter not in letters.standing() or letter.row_keys(binding.key) & blocked:
+                    continue
+                if self._deliver(letter.key, letter.body).verdict is Verdict.DELIVERED:
+                    letters.settle([letter], "sent")
+                    sent += 1
+                else:
+                    blocked |= letter.row_keys(binding.key)
+        return sent
+
+    # -- requests ----------------------------------------------------------------------------------
 
     def _pause(self, attempt: int, answer: WebhookAnswer) -> float:
         """Twice as long each time, of which up to a half at random; no less than was asked for."""
         most: float = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
         return max(most * (0.5 + self._jitter() / 2), min(answer.wait, _LONGEST_WAIT))
 
-    def _post(self, number: int, body: bytes) -> WebhookAnswer:
+    def _post(self, key: str, body: bytes) -> WebhookAnswer:
         try:
             line = self._line or self._dialled()
             path = self._secret_path or self._address.path
-            line.request("POST", f"/{path.lstrip('/')}", body, self._headers(number, body))
+            line.request("POST", f"/{path.lstrip('/')}", body, self._headers(key, body))
             response = line.getresponse()
             response.read(1 << 16)
             if response.will_close:
@@ -223,10 +274,10 @@ class WebhookStore(PushOnly):
             response.status, response.reason, float(wait) if wait.isdigit() else 0.0
         )
 
-    def _headers(self, number: int, body: bytes) -> dict[str, str]:
+    def _headers(self, key: str, body: bytes) -> dict[str, str]:
         found = {
             "Content-Type": "application/json",
-            "Idempotency-Key": f"{self._key}/{number}",
+            "Idempotency-Key": key,
         }
         if self._token:
             found["Authorization"] = f"Bearer {self._token}"
@@ -255,26 +306,8 @@ class WebhookStore(PushOnly):
                 self._line.close()
             self._line = None
 
-    def _keep(self, number: int, body: str, answer: WebhookAnswer) -> None:
-        told = {"status": answer.status, "reason": answer.reason, "part": number}
-        line = json.dumps({**told, "body": json.loads(body)}) + "\n"
-        with (self._outbox / _DEAD).open("a+b") as file:
-            _cut_torn_line(file)
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
-
     def load_rows(self) -> Iterator[pa.Table]:
         yield from ()
 
     def close(self) -> None:
         self._hang_up()
-
-
-def _cut_torn_line(file: BinaryIO) -> None:
-    """What a kill left of the last line; its request is kept again."""
-    if end := file.seek(0, os.SEEK_END):
-        file.seek(end - 1)
-        if file.read(1) != b"\n":
-            file.seek(0)
-            file.truncate(file.read().rfind(b"\n") + 1)

@@ -25,6 +25,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     Refresh,
     ResetSink,
     Resume,
+    RetryDeadLetters,
     SetSink,
     ShowSinks,
     SinkSource,
@@ -34,6 +35,7 @@ from dt_jupyter.sql.grammar.statement_values import (
 from dt_jupyter.sql.text.cursor import Cursor
 
 _SINK = "the name of the sink"
+_CHANGES = "Write SUSPEND, RESUME, REFRESH, RESET, RETRY DEAD LETTERS or SET …."
 
 
 def parse_create_sink(cursor: Cursor, action: CreateAction) -> Statement:
@@ -64,18 +66,24 @@ def _alter_sink(cursor: Cursor) -> Statement:
     return AlterSink(name, change, exists)
 
 
-def _sink_change(cursor: Cursor) -> Suspend | Resume | Refresh | ResetSink | SetSink:
+def _sink_change(
+    cursor: Cursor,
+) -> Suspend | Resume | Refresh | ResetSink | RetryDeadLetters | SetSink:
     if cursor.accept("REFRESH"):
         return Refresh()
     if cursor.accept("RESET"):
         return ResetSink()
+    if cursor.accept("RETRY"):
+        if not cursor.accept("DEAD", "LETTERS"):
+            raise cursor.expected("DEAD LETTERS", "Write ALTER SINK s RETRY DEAD LETTERS.")
+        return RetryDeadLetters()
     if cursor.accept("SET"):
         if cursor.done:
             raise cursor.expected("an option", f"Options are {', '.join(SINK_SET_OPTIONS)}.")
         return SetSink(**options(cursor, SINK_SET_OPTIONS, until=None))
     change = suspension(cursor)
     if change is None:
-        raise cursor.expected("a change", "Write SUSPEND, RESUME, REFRESH, RESET or SET ….")
+        raise cursor.expected("a change", _CHANGES)
     return change
 
 

@@ -437,10 +437,15 @@ class ResetSink:
     """ALTER SINK … RESET: everything again, into an emptied target."""
 
 
+@dataclass(frozen=True, slots=True)
+class RetryDeadLetters:
+    """ALTER SINK … RETRY DEAD LETTERS: what the store refused is sent again."""
+
+
 @dataclass(frozen=True)
 class AlterSink(Statement):
     name: Name
-    change: Suspend | Resume | Refresh | ResetSink | SetSink
+    change: Suspend | Resume | Refresh | ResetSink | RetryDeadLetters | SetSink
     if_exists: bool = False
 
 
