@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import NotSupported, TableLog, arrow_schema, strip_metadata
 from dt_jupyter.model import DTError, Name, Sink, Stream, Timestamp, error
 from dt_jupyter.sinks import SinkColumn
 from dt_jupyter.sql import StreamSource
@@ -82,6 +82,21 @@ class SourceAt:
             return {}
         first = self.stream.number if after is None else after["first"]
         return {"stream": self.stream.id, "first": first}
+
+
+def sink_columns(fields: Sequence[Mapping[str, Any]]) -> tuple[SinkColumn, ...]:
+    """Of columns as a Delta schema's JSON has them. A value is a plain one of its type, however
+    it is bounded, compared or generated in the source. DT-6132."""
+    return tuple(map(_sink_column, fields))
+
+
+def _sink_column(field: Mapping[str, Any]) -> SinkColumn:
+    try:
+        (found,) = arrow_schema([strip_metadata(field)])
+    except NotSupported as e:
+        facts = {"column": field["name"], "type": e.facts.get("type", "nested")}
+        raise error("DT-6132", **facts, store="a sink", problem=e.sentence) from e
+    return SinkColumn(found.name, found.type, collated="__COLLATIONS" in field.get("metadata", {}))
 
 
 def find_stream(catalog: Catalog, sink: Sink) -> Stream | None:

@@ -27,6 +27,7 @@ from dt_jupyter.delivery.source_at import (
     find_stream,
     require_kept,
     require_stream,
+    sink_columns,
 )
 from dt_jupyter.lake import (
     LakeError,
@@ -36,7 +37,6 @@ from dt_jupyter.lake import (
     Small,
     SmallTables,
     TableLog,
-    arrow_schema,
     fields_named,
     gone_from_snapshot,
     may_change,
@@ -439,15 +439,6 @@ def gone_is_told(sink: Sink) -> Iterator[None]:
         if isinstance(e, DTError) and e.code not in _GONE:
             raise
         raise error("DT-6151", name=sink.name, problem=e.sentence) from e
-
-
-def sink_columns(fields: Sequence[Mapping[str, Any]]) -> tuple[SinkColumn, ...]:
-    """Of columns as a Delta schema's JSON has them. DT-6132."""
-    try:
-        return tuple(SinkColumn(f.name, f.type) for f in arrow_schema(fields))
-    except NotSupported as e:
-        told = {"column": "?", "type": "?", "store": "a sink", **e.facts, "problem": e.sentence}
-        raise error("DT-6132", **told) from e
 
 
 def with_kinds(rows: pa.Table) -> pa.Table:

@@ -23,6 +23,7 @@ from dt_jupyter.delivery.source_at import (
     require_kept,
     require_stream,
     single_commits,
+    sink_columns,
 )
 from dt_jupyter.lake import LakeError, find_same_rows, may_change, plan_changes
 from dt_jupyter.model import DTError, Name, Sink, Stream
@@ -91,7 +92,7 @@ class ViewChanges:
         with self._sessions.lease(self._sink.warehouse) as spark:
             frame = self._of(spark, stream, versions, versions)
             fields = [f.jsonValue() for f in frame.schema.fields]
-        return tables.sink_columns([f for f in fields if not f["name"].startswith("$")])
+        return sink_columns([f for f in fields if not f["name"].startswith("$")])
 
     @staticmethod
     def is_behind(at: SourceAt, after: FrontierCheckpoint | None) -> bool:

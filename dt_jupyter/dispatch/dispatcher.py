@@ -336,6 +336,9 @@ class Desk:
     def _reset(self, engine: Engine, request: Request) -> LiveMessage:
         return _ran(engine, f"ALTER SINK {_name(request).sql} RESET")
 
+    def _retry_dead_letters(self, engine: Engine, request: Request) -> LiveMessage:
+        return _ran(engine, f"ALTER SINK {_name(request).sql} RETRY DEAD LETTERS")
+
 
 _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.GRAPH: Desk._graph, Ask.CATALOGUE: Desk._catalogue, Ask.FRONTIERS: Desk._frontiers,
@@ -346,7 +349,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
-    Ask.TASK: Desk._task,
+    Ask.TASK: Desk._task, Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
 }  # fmt: skip
 
 

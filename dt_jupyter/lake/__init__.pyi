@@ -176,6 +176,7 @@ from .types import (
     spark_schema as spark_schema,
     stored_name as stored_name,
     stored_schema as stored_schema,
+    strip_metadata as strip_metadata,
 )
 from .write.backing_table import (
     backing_properties as backing_properties,

@@ -19,10 +19,12 @@ LAST_HASH = 0xFFFF_FFFF
 
 @dataclass(frozen=True)
 class SinkColumn:
-    """A column by its name and Arrow type."""
+    """A column by its name and Arrow type; a `collated` string has another equality than the
+    store's."""
 
     name: str
     type: pa.DataType
+    collated: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ def _require_key(name: str, types: Mapping[str, pa.DataType], binding: Binding) 
     if binding.key.count(name) > 1:
         raise _no_key(name, "it is named twice")
     kind = types[name]
+    if any(c.name == name and c.collated for c in binding.columns):
+        raise _no_key(name, "a collated string is equal to other texts in Spark alone")
     if t.is_floating(kind) or t.is_nested(kind) or t.is_null(kind):
         raise _no_key(name, f"values of type {kind} have no one equality in all stores")
 

@@ -232,7 +232,7 @@ def _folded(
     step = functools.partial(reduce_values, rule)
     for code, value, use in zip(codes, column.to_pylist(), live, strict=True):
         if use:
-            found[code] = step(found[code], value)
+            found[code] = step(found[code], value, column.type)
     return pa.array(found, column.type)
 
 

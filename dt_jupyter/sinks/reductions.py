@@ -61,14 +61,17 @@ SET_FIELDS = frozenset({"add", "remove", "intersect"})
 """Of a struct that says what becomes of a set; `remove` and `intersect` exclude each other."""
 
 
-def reduce_values(rule: ReduceRule, left: Any, right: Any) -> Any:
-    """What a column holds after `left` and then `right`; lists, dicts and plain values."""
+def reduce_values(rule: ReduceRule, left: Any, right: Any, kind: pa.DataType | None = None) -> Any:
+    """What a column of a type holds after `left` and then `right`: lists, dicts, plain values, and
+    maps as lists of pairs. Without the type an empty list is not known as a map."""
     if rule.strategy is Strategy.LAST_WRITE_WINS:
         return right
     if rule.strategy is Strategy.FIRST_WRITE_WINS:
         return left
     if left is None or right is None:
         return right if left is None else left
+    if rule.strategy is Strategy.MERGE:
+        return _merge(rule, left, right, kind)
     return _REDUCERS[rule.strategy](rule, left, right)
 
 
@@ -159,38 +162,62 @@ def _identity(rule: ReduceRule, element: Any) -> str:
     return json.dumps(element, sort_keys=True, default=str)
 
 
-def _merge(rule: ReduceRule, left: Any, right: Any) -> Any:
+def _merge(rule: ReduceRule, left: Any, right: Any, kind: pa.DataType | None) -> Any:
     """Structs field by field, maps key by key, lists by the elements' keys."""
     if isinstance(left, Mapping):
         names = [*left, *(n for n in right if n not in left)]
-        return {n: _merge_field(rule, n, left.get(n), right.get(n)) for n in names}
-    if _is_map(left) and _is_map(right):
-        merged = _merge(rule, dict(left), dict(right))
-        return list(merged.items())
+        return {n: _merge_field(rule, n, left.get(n), right.get(n), _part(kind, n)) for n in names}
+    if _is_map(kind, left, right):
+        pairs = {_identity(rule, key): (key, value) for key, value in left}
+        for key, value in right:
+            at = _identity(rule, key)
+            before = pairs[at][1] if at in pairs else None
+            pairs[at] = key, _merge_parts(rule, before, value, _part(kind, "item"))
+        return list(pairs.values())
     found = {_identity(rule, e): e for e in left}
     for element in right:
         at = _identity(rule, element)
-        found[at] = _merge_inner(rule, found[at], element) if at in found else element
+        before = found.get(at)
+        found[at] = _merge_parts(rule, before, element, _part(kind, "element"))
     return [found[k] for k in sorted(found)]
 
 
-def _merge_field(rule: ReduceRule, name: str, left: Any, right: Any) -> Any:
+def _merge_field(
+    rule: ReduceRule, name: str, left: Any, right: Any, kind: pa.DataType | None
+) -> Any:
+    if name in rule.fields:
+        return reduce_values(rule.fields[name], left, right, kind)
+    return _merge_parts(ReduceRule(Strategy.MERGE), left, right, kind)
+
+
+def _merge_parts(rule: ReduceRule, left: Any, right: Any, kind: pa.DataType | None) -> Any:
+    """Parts of nested values: structs and maps merge, of a list and of a plain value the last
+    write wins. NULL is neutral."""
     if left is None or right is None:
         return right if left is None else left
-    if name in rule.fields:
-        return reduce_values(rule.fields[name], left, right)
-    return _merge_inner(ReduceRule(Strategy.MERGE), left, right)
-
-
-def _merge_inner(rule: ReduceRule, left: Any, right: Any) -> Any:
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return _merge(rule, left, right)
+    if isinstance(left, Mapping) or _is_map(kind, left, right):
+        return _merge(rule, left, right, kind)
     return right
 
 
-def _is_map(value: Any) -> bool:
-    """Arrow gives a map as a list of pairs."""
-    return isinstance(value, list) and bool(value) and all(isinstance(e, tuple) for e in value)
+def _part(kind: pa.DataType | None, name: str) -> pa.DataType | None:
+    """The type of a struct's field, a map's item, or a list's element."""
+    import pyarrow.types as t
+
+    if kind is None:
+        return None
+    if t.is_struct(kind):
+        return kind.field(name).type
+    return kind.item_type if t.is_map(kind) else kind.value_type
+
+
+def _is_map(kind: pa.DataType | None, *values: Any) -> bool:
+    """Arrow gives a map as a list of pairs; without its type an empty one is a list."""
+    import pyarrow.types as t
+
+    if kind is not None:
+        return bool(t.is_map(kind))
+    return any(isinstance(v, list) and v and isinstance(v[0], tuple) for v in values)
 
 
 _REDUCERS: Mapping[Strategy, Callable[[ReduceRule, Any, Any], Any]] = MappingProxyType(
@@ -200,7 +227,6 @@ _REDUCERS: Mapping[Strategy, Callable[[ReduceRule, Any, Any], Any]] = MappingPro
         Strategy.MAX: _max,
         Strategy.APPEND: _append,
         Strategy.SET: _set,
-        Strategy.MERGE: _merge,
     }
 )
 
@@ -223,6 +249,8 @@ def _problem(rule: ReduceRule, kind: pa.DataType) -> str:
             return f"{kind} has no order: name the fields to compare by"
         case Strategy.MIN | Strategy.MAX if not set(rule.key) <= fields:
             return f"it has no field {', '.join(sorted(set(rule.key) - fields))}"
+        case Strategy.MIN | Strategy.MAX if unordered := _nested_fields(kind, rule.key):
+            return f"its field {unordered[0]} has no order"
         case Strategy.APPEND if not t.is_list(kind):
             return f"{kind} is not an array"
         case Strategy.SET if not (t.is_list(kind) or ("add" in fields and fields <= SET_FIELDS)):
@@ -232,6 +260,12 @@ def _problem(rule: ReduceRule, kind: pa.DataType) -> str:
         case Strategy.MERGE:
             return _problem_of_fields(rule, kind)
     return ""
+
+
+def _nested_fields(kind: pa.DataType, names: Iterable[str]) -> list[str]:
+    import pyarrow.types as t
+
+    return [name for name in names if t.is_nested(kind.field(name).type)]
 
 
 def _problem_of_fields(rule: ReduceRule, kind: pa.DataType) -> str:

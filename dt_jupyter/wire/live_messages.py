@@ -361,6 +361,7 @@ class Ask(StrEnum):
     ALTER = "alter"
     DROP = "drop"
     RESET = "reset"
+    RETRY_DEAD_LETTERS = "retry_dead_letters"
 
 
 @dataclass(frozen=True, slots=True)

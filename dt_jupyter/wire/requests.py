@@ -23,6 +23,7 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.REFRESH_FULL: ("name",),
     Ask.CANCEL: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
     Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
+    Ask.RETRY_DEAD_LETTERS: ("name",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
 _POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")

@@ -126,6 +126,7 @@ export function sink(
     drifted: 0,
     retries: 0,
     error: null,
+    refused: 0,
   };
   const stands: SinkStanding = {
     state: 'ACTIVE',
@@ -138,6 +139,7 @@ export function sink(
     behind_since: null,
     last,
     next_try: null,
+    dead_letters: 0,
     ...standing,
   };
   return {

@@ -48,7 +48,7 @@ export type DeliveryTrigger = 'CREATION' | 'MANUAL' | 'SCHEDULED';
 
 export type DeliveryAction = 'INITIAL' | 'INCREMENTAL';
 
-/** One delivery, as SINK_HISTORY has it: rows loaded, stored and deleted, bytes stored. `version` is the source's; a delivery that is tried again has no `end`. */
+/** One delivery, as SINK_HISTORY has it: rows loaded, stored, deleted and refused, bytes stored. `version` is the source's; a delivery that is tried again has no `end`. */
 export interface SinkDelivery {
   readonly state: DeliveryState;
   readonly trigger: DeliveryTrigger;
@@ -63,9 +63,10 @@ export interface SinkDelivery {
   readonly drifted: number;
   readonly retries: number;
   readonly error: string | null;
+  readonly refused: number;
 }
 
-/** Where a sink stands. `scheme` and `address` are the store's, without user, options and secrets; `target` is the table there. `version` of the source is delivered, `newest` is there. `behind_since` is when the oldest change was committed that the store does not have. */
+/** Where a sink stands. `scheme` and `address` are the store's, without user, options and secrets; `target` is the table there. `version` of the source is delivered, `newest` is there. `behind_since` is when the oldest change was committed that the store does not have. `dead_letters` are rows that the store refused. */
 export interface SinkStanding {
   readonly state: SinkState;
   readonly source: string;
@@ -77,6 +78,7 @@ export interface SinkStanding {
   readonly behind_since: Instant | null;
   readonly last: SinkDelivery | null;
   readonly next_try: Instant | null;
+  readonly dead_letters: number;
 }
 
 export type TaskState = 'STARTED' | 'SUSPENDED';
@@ -143,7 +145,7 @@ export interface EventMessage {
   readonly seconds: number | null;
 }
 
-export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE';
+export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE' | 'REFUSED';
 
 /** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. */
 export interface AlertRow {
@@ -512,7 +514,7 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
 
 /** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {

@@ -46,7 +46,6 @@ def site(fresh: Callable[[], Site]) -> Site:
 
 class TestSqlite(Sql):
     REFUSED = frozenset({"nan"})
-    NEARLY = frozenset({"negative zero"})
 
     def test_a_file_that_cannot_be_is_unreachable(self, tmp_path: Path) -> None:
         nowhere = SqliteSite(tmp_path / "no" / "folder" / "a.db")

@@ -353,7 +353,7 @@ def test_who_was_replaced_neither_sends_nor_refuses(
     receiver.refuses = {2: 422}
     with refused("DT-6122"):
         deliver(MADE, source, log, lambda: old)
-    assert sent_rows(receiver) == {k: 1 for k in range(4)}
+    assert sent_rows(receiver) == dict.fromkeys(range(4), 1)
     assert connect().dead_letters("s") == 0
 
 

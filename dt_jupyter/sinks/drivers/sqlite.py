@@ -1,12 +1,13 @@
 """SQLite: `sqlite:///folder/file.db?table=name`. One file, one writer at a time.
 
-Exact numbers of more than 64 bits, times and nested values are texts: ISO 8601 and JSON.
+Exact numbers of more than 64 bits, times and nested values are texts: ISO 8601 and JSON. Floats
+are in columns without a declared type: SQLite makes 0.0 of -0.0 in a column of type REAL.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class SqliteStore(FileDatabase):
         {
             T.BOOLEAN: "BOOLEAN",
             **dict.fromkeys((T.BYTE, T.SHORT, T.INT, T.LONG), "INTEGER"),
-            **dict.fromkeys((T.FLOAT, T.DOUBLE), "REAL"),
+            **dict.fromkeys((T.FLOAT, T.DOUBLE), ""),
             T.STRING: "TEXT",
             T.BINARY: "BLOB",
             **dict.fromkeys((T.DECIMAL, T.DATE, T.TIMESTAMP, T.TIMESTAMP_NTZ), "TEXT"),
@@ -96,6 +97,8 @@ class SqliteStore(FileDatabase):
         return ""
 
     def opened(self) -> None:
+        declared = self.columns_of(self._binding.target)
+        self._numeric = {name for name, text in declared.items() if _is_numeric(text)}
         keys = ", ".join(map(quoted, self._binding.key))
         self.run(f"CREATE TEMP TABLE IF NOT EXISTS {_KEYS} ({keys}, PRIMARY KEY ({keys}))")
 
@@ -120,7 +123,7 @@ class SqliteStore(FileDatabase):
         yield from tables_of(rows, binding.schema, _read)
 
     def stage_rows(self, rows: pa.Table, delete: bool) -> None:
-        _require_numbers(rows)
+        _require_numbers(rows, self._numeric)
         super().stage_rows(rows, delete)
 
     def apply_rows(self, rows: pa.Table, delete: bool) -> None:
@@ -149,15 +152,27 @@ class SqliteStore(FileDatabase):
                 self._connection.close()
 
 
-def _require_numbers(rows: pa.Table) -> None:
-    """DT-6133: SQLite makes NULL of NaN."""
+def _is_numeric(declared: str) -> bool:
+    """Whether a column of that type converts numbers. Source: SQLite, "Datatypes", 3.1."""
+    text = declared.upper()
+    return bool(text) and "BLOB" not in text
+
+
+def _require_numbers(rows: pa.Table, numeric: Collection[str]) -> None:
+    """DT-6133: SQLite makes NULL of NaN, and 0.0 of -0.0 in a column that converts numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for field in rows.schema:
+        if not pa.types.is_floating(field.type):
+            continue
         column = rows[field.name]
-        if pa.types.is_floating(field.type) and pc.any(pc.is_nan(column)).as_py():
+        if pc.any(pc.is_nan(column)).as_py():
             raise error("DT-6133", column=field.name, problem="SQLite has no NaN")
+        signed = pc.and_(pc.equal(column, 0.0), pc.less(pc.divide(1.0, column), 0.0))
+        if field.name in numeric and pc.any(signed).as_py():
+            problem = "SQLite makes 0.0 of -0.0 in a column with a declared type"
+            raise error("DT-6133", column=field.name, problem=problem)
 
 
 def _tuples(rows: pa.Table) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import type { AlertKind, AlertRow } from '../wire';
 export const keyOf = ({ kind, of, name, since }: AlertRow): string =>
   [kind, of, name, since].join('\n');
 
-const ORDER: readonly AlertKind[] = ['FAILED', 'SUSPENDED', 'STALE', 'LATE'];
+const ORDER: readonly AlertKind[] = ['FAILED', 'SUSPENDED', 'STALE', 'REFUSED', 'LATE'];
 const NAMED = 3;
 const PLAIN = 'task ';
 
@@ -30,6 +30,7 @@ function headOf(kind: AlertKind, of: string, name: string): string {
     LATE: `${what}${name} is late.`,
     SUSPENDED: `${what}${name} is suspended after failures.`,
     STALE: `${what}${name} is stale.`,
+    REFUSED: `${what}${name} has dead letters.`,
   };
   return head[kind];
 }

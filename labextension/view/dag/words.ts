@@ -229,6 +229,7 @@ export function deliveryText(done: SinkDelivery): string {
     `${exact(done.stored)} stored`,
     `${exact(done.deleted)} deleted`,
     bytes(done.bytes),
+    done.refused ? `${exact(done.refused)} refused` : '',
     done.drifted ? `${plural(done.drifted, 'key')} drifted` : '',
     done.retries ? `tried again ${plural(done.retries, 'time')}` : '',
   ];
@@ -249,6 +250,7 @@ function sinkFacts(node: GraphNode, now: Now): NamedFact[] {
     ['delivered version', sink.version === null ? null : `${sink.version}${newest}`],
     ['last delivery', sink.last === null ? 'none yet' : deliveryText(sink.last)],
     ['lag', lagText(node, now).replace(/^lag /, '')],
+    ['dead letters', sink.dead_letters ? exact(sink.dead_letters) : null],
     ['next try', nextText(node, now).replace(/^next /, '')],
     ['error', node.error],
   ];

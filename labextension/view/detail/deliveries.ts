@@ -49,7 +49,10 @@ function shown(done: SinkDelivery, even: boolean): HTMLElement[] {
     h('td', { class: 'dtj-soft' }, done.trigger),
   );
   const drifted = done.drifted ? `${plural(done.drifted, 'key')} had drifted in the store` : null;
-  const why = [done.error, drifted].filter(text => text !== null).map(oneLine);
+  const refused = done.refused
+    ? `${plural(done.refused, 'row')} refused by the store: dead letters`
+    : null;
+  const why = [done.error, refused, drifted].filter(text => text !== null).map(oneLine);
   const below = why.map(text =>
     h(
       'tr',

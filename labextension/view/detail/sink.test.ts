@@ -147,3 +147,13 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
   get('reset').click();
   madeNothing(root, text);
 });
+
+test('rows that the store refused are counted, and sent again by a button', () => {
+  view.update(message());
+  expect(get('retry')).toBeNull();
+  view.update(message({ deliveries: [delivery({ refused: 2 })] }, { dead_letters: 3 }));
+  expect(root.textContent).toContain('dead letters3');
+  expect(root.textContent).toContain('2 rows refused by the store');
+  get('retry').click();
+  expect(asked.at(-1)!.question).toEqual({ ask: 'retry_dead_letters', name: 'app' });
+});

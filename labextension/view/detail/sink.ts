@@ -26,7 +26,7 @@ class SinkView extends StandingView<SinkMessage> {
   }
 
   protected title({ name, node }: SinkMessage): HTMLElement {
-    const { state } = node.sink!;
+    const { state, dead_letters } = node.sink!;
     const run = (ask: Question['ask']) => () => void this.do({ ask, name });
     const asking = (form: 'suspend' | 'reset', words: string) =>
       this.action(form, words, () => this._show(form), {
@@ -38,6 +38,9 @@ class SinkView extends StandingView<SinkMessage> {
         ? this.action('resume', 'Resume', run('resume'))
         : null,
       state === 'SUSPENDED' ? null : asking('suspend', 'Suspend'),
+      dead_letters
+        ? this.action('retry', 'Send dead letters again', run('retry_dead_letters'))
+        : null,
       asking('reset', 'Reset …'),
     ]);
   }
@@ -121,6 +124,7 @@ class SinkView extends StandingView<SinkMessage> {
       node.lag_seconds === null ? null : ['lag', duration(node.lag_seconds)],
       sink.version === null ? null : ['version', `${exact(sink.version)}${newest}`],
       sink.next_try === null ? null : ['next try', timeElement(sink.next_try)],
+      sink.dead_letters ? ['dead letters', exact(sink.dead_letters)] : null,
       ['key', message.key.length ? oneLine(message.key.join(', ')) : 'as declared'],
       message.reductions.length ? ['reduced', oneLine(message.reductions.join(', '))] : null,
       message.delta_updates ? ['updates', 'changes are added to the target'] : null,

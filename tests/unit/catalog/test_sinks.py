@@ -150,6 +150,8 @@ def test_a_stream_moves_with_its_sink_and_never_back(lab: Lab) -> None:
     assert moved(a=4, b=5)[1] == 2
     lab.open(OTHER).claim_sink(ON_STREAM, alive=True)
     with refused("DT-6122"):
-        catalog.finish_delivery(ON_STREAM, None, StreamMove("id-s", "id-x", {"a": 9, "b": 9}, at(2)))
+        catalog.finish_delivery(
+            ON_STREAM, None, StreamMove("id-s", "id-x", {"a": 9, "b": 9}, at(2))
+        )
     catalog.drop_sink(name("s"), StreamMove("id-s", "id-x", {"a": 7, "b": 7}, at(3)))
     assert catalog.stream(name("x")).frontier == {"a": 7, "b": 7}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 from decimal import Decimal
@@ -12,7 +13,7 @@ import pytest
 
 from dt_jupyter.sinks.binding import Binding
 from dt_jupyter.sinks.combine import combine, read_changes, reduce_loaded
-from dt_jupyter.sinks.reductions import ReduceRule, Strategy as S, reduce_values
+from dt_jupyter.sinks.reductions import ReduceRule, Strategy as S, _problem, reduce_values
 from tests.unit.sinks.lab import (
     Change,
     D,
@@ -284,3 +285,109 @@ def test_a_reduction_that_means_nothing_is_refused(
 def test_a_key_that_cannot_be_one_is_refused(key: tuple[str, ...], kind: pa.DataType) -> None:
     with refused("DT-6136"):
         binding(("k", kind), ("v", LONG), key=key)
+
+
+MAP_IN = pa.struct([("m", PAIRS), ("l", TEXTS), ("s", pa.struct([("m", PAIRS)]))])
+DEEP = pa.map_(TEXT, pa.map_(TEXT, LONG))
+STRUCT_KEYS = pa.map_(pa.struct([("x", LONG)]), LONG)
+MERGED: dict[str, tuple[pa.DataType, list[Any], Any]] = {
+    "a map in a struct": (
+        MAP_IN,
+        [{"m": [("p", 1)]}, {"m": [("q", 2)]}, {"m": [("p", 3)]}],
+        {"m": [("p", 3), ("q", 2)], "l": None, "s": None},
+    ),
+    "an empty map in a struct": (
+        MAP_IN, [{"m": [("p", 1)]}, {"m": []}], {"m": [("p", 1)], "l": None, "s": None}
+    ),
+    "a list in a struct is last write wins": (
+        MAP_IN, [{"l": ["a"]}, {"l": ["b"]}, {"l": []}], {"m": None, "l": [], "s": None}
+    ),
+    "a map in a struct in a struct": (
+        MAP_IN,
+        [{"s": {"m": [("p", 1)]}}, {"s": {"m": [("q", 2)]}}],
+        {"m": None, "l": None, "s": {"m": [("p", 1), ("q", 2)]}},
+    ),
+    "a map in a map": (
+        DEEP,
+        [[("a", [("p", 1)])], [("a", [("q", 2)]), ("b", [])]],
+        [("a", [("p", 1), ("q", 2)]), ("b", [])],
+    ),
+    "an empty map": (PAIRS, [[], [("p", 1)], []], [("p", 1)]),
+    "NULL in a map": (PAIRS, [[("p", 1)], [("p", None), ("q", None)]], [("p", 1), ("q", None)]),
+    "a map with structs as keys": (
+        STRUCT_KEYS,
+        [[({"x": 1}, 1)], [({"x": 2}, 2), ({"x": 1}, 3)]],
+        [({"x": 1}, 3), ({"x": 2}, 2)],
+    ),
+    "a map with structs as values": (
+        pa.map_(TEXT, MAP_IN),
+        [[("a", {"m": [("p", 1)]})], [("a", {"m": [("q", 2)]})]],
+        [("a", {"m": [("p", 1), ("q", 2)], "l": None, "s": None})],
+    ),
+    "a map in structs of a list": (
+        pa.list_(pa.struct([("id", LONG), ("m", PAIRS)])),
+        [[{"id": 1, "m": [("p", 1)]}], [{"id": 1, "m": [("q", 2)]}, {"id": 2, "m": []}]],
+        [{"id": 1, "m": [("p", 1), ("q", 2)]}, {"id": 2, "m": []}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(MERGED))
+def test_maps_merge_key_by_key_wherever_they_are(name: str) -> None:
+    """In one transaction, and into what a store has."""
+    kind, values, expected = MERGED[name]
+    rule = ReduceRule(S.MERGE, ("id",) if pa.types.is_list(kind) else ())
+    made = binding(("k", LONG), ("v", kind), rules={"v": rule})
+    changes: list[Change] = [(I, {"k": 1, "v": value}) for value in values]
+    for size in (1, len(changes)):
+        world = World()
+        deliver(made, ListSource(made, changes, size), MemoryLog(), lambda w=world: RemoteMemory(w))
+        (found,) = pa.array([row["v"] for row in world.rows.values()], kind).to_pylist()
+        assert found == expected, size
+
+
+KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "boolean": (pa.bool_(), [True, False]),
+    "long": (LONG, [2, 1]),
+    "double": (pa.float64(), [1.5, float("nan")]),
+    "decimal": (pa.decimal128(38, 2), [Decimal("1.50"), Decimal("2.00")]),
+    "string": (TEXT, ["b", "a"]),
+    "binary": (pa.binary(), [b"\xff", b"\x00"]),
+    "date": (pa.date32(), [datetime.date(9999, 12, 31), datetime.date(1, 1, 1)]),
+    "timestamp": (pa.timestamp("us", "UTC"), [datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)]),
+    "array": (TEXTS, [["a"], ["a", None], []]),
+    "array of structs": (pa.list_(PICK), [[{"at": 1, "who": "a"}], [{"at": 2, "who": "b"}]]),
+    "array of arrays": (pa.list_(TEXTS), [[["a"], []], [["a"]]]),
+    "map": (PAIRS, [[("p", 1)], [("q", 2)], []]),
+    "map of structs": (STRUCT_KEYS, [[({"x": 1}, 1)], [({"x": 2}, 2)]]),
+    "struct": (MAP_IN, list(MERGED["a map in a struct"][1])),
+    "change of a set": (CHANGED, [{"add": ["a"]}, {"remove": ["a"]}, {"intersect": ["b"]}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("strategy", list(S))
+def test_a_reduction_of_any_type_is_refused_or_reduces_value_by_value(
+    strategy: S, kind: str
+) -> None:
+    type_, values = KINDS[kind]
+    rule = ReduceRule(strategy)
+    if _problem(rule, type_):
+        with refused("DT-6137"):
+            binding(("k", LONG), ("v", type_), rules={"v": rule})
+        return
+    made = binding(("k", LONG), ("v", type_), rules={"v": rule})
+    values = pa.array([*values, None, values[0]], type_).to_pylist()
+    changes: list[Change] = [(I, {"k": 1, "v": value}) for value in values]
+    results = []
+    for size in (1, 2, len(changes)):
+        world = World()
+        deliver(made, ListSource(made, changes, size), MemoryLog(), lambda w=world: RemoteMemory(w))
+        results += pa.array([row["v"] for row in world.rows.values()], type_).to_pylist()
+    assert len({repr(result) for result in results}) == 1
+
+
+def test_a_nested_field_is_nothing_to_compare_by() -> None:
+    kind = pa.struct([("at", TEXTS), ("n", LONG)])
+    with refused("DT-6137"):
+        binding(("k", LONG), ("v", kind), rules={"v": ReduceRule(S.MIN, ("at",))})
