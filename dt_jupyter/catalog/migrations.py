@@ -346,6 +346,11 @@ _LEADING_SCHEDULER: Migration = (
     ),
 )
 
+_STREAM_MEANINGS: Migration = (
+    "ALTER TABLE stream ADD COLUMN meaning TEXT",
+    "ALTER TABLE dropped_stream ADD COLUMN meaning TEXT",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -366,4 +371,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ALERTS,
     _VALUES_ON_CHANGE,
     _LEADING_SCHEDULER,
+    _STREAM_MEANINGS,
 )
