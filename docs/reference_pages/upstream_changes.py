@@ -6,6 +6,7 @@ import re
 
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from tests.upstream_ddl.chapters import CHAPTERS
+from tests.upstream_ddl.stream_cases import COLUMN_CASES, LAYOUT_CASES, TABLE_CASES, VIEW_CASES
 from tests.upstream_ddl.worlds import GOES_ON, Case, Chapter
 
 _NAMES = {"t": "item", "u": "other", "w": "seen", "x": "spare", "d": "daily", "dir": "tables"}
@@ -48,8 +49,39 @@ no case needs one, but for what is gone: a table, or a column that is used.
 A suspended table waits for `ALTER DYNAMIC TABLE … RESUME`."""
 
 
+_STREAMS = """\
+## Streams
+
+A stream gives the difference of its source between where it stands and now. After each of these
+cases a test compares what the stream gives with the rows that were there and that are there, for
+tables with a declared key and with row tracking, with changes before the statement and after it;
+`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams and `CHANGES` go on or fail alike.
+
+| word | what the stream does |
+| --- | --- |
+| goes on | gives exactly the rows that came and went, in the columns and types of now |
+| DT-3202 | is stale, says so in `SHOW STREAMS` and when it is read, and gives nothing |
+| another code | fails until the source is there again, and then goes on |
+
+A stale stream is created again, `SHOW_INITIAL_ROWS = TRUE` gives it all rows to begin with. One
+that still has to give its initial rows gives them where its source is the same table or view.
+
+A view that was replaced is compared with what it meant when the stream was created: a text that
+means the same goes on. `CHANGES` of a view reads both ends by its text of now."""
+
+
 def upstream_page() -> str:
-    return paragraphs(_INTRODUCTION, *map(_chapter, CHAPTERS), _END)
+    return paragraphs(_INTRODUCTION, *map(_chapter, CHAPTERS), _END, _STREAMS, *_stream_tables())
+
+
+def _stream_tables() -> list[str]:
+    head = ("what happens to the table", "stream on the table", "on a view of some columns")
+    rows = (
+        (plain(c.what), _outcome(c.table), _outcome(c.view))
+        for c in (*COLUMN_CASES, *LAYOUT_CASES, *TABLE_CASES)
+    )
+    views = ((plain(c.what), _outcome(c.view)) for c in VIEW_CASES)
+    return [table(head, rows), table(("what happens to the view", "stream on it"), views)]
 
 
 def _chapter(chapter: Chapter) -> str:

@@ -347,6 +347,10 @@ _LEADING_SCHEDULER: Migration = (
 )
 
 _DEAD_LETTERS: Migration = ("ALTER TABLE sink ADD COLUMN dead_letters BIGINT NOT NULL DEFAULT 0",)
+_STREAM_MEANINGS: Migration = (
+    "ALTER TABLE stream ADD COLUMN meaning TEXT",
+    "ALTER TABLE dropped_stream ADD COLUMN meaning TEXT",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
@@ -369,4 +373,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _VALUES_ON_CHANGE,
     _LEADING_SCHEDULER,
     _DEAD_LETTERS,
+    _STREAM_MEANINGS,
 )

@@ -241,6 +241,7 @@ stream = _table(
     Column("comment", Text),
     Column("intent", Text),  # null: free
     Column("extension_days", Integer),
+    Column("meaning", Text),  # JSON; null: not known yet
 )
 dropped_stream = _table(
     "dropped_stream",

@@ -21,6 +21,7 @@ from dt_jupyter.model import (
     Intent,
     Name,
     Stream,
+    StreamMeaning,
     Timestamp,
     did_you_mean,
     error,
@@ -45,6 +46,7 @@ def _to_stream(row: RowMapping, _: LakeRoot) -> Stream:
         row["comment"],
         row["intent"],
         row["extension_days"],
+        None if row["meaning"] is None else StreamMeaning.of(row["meaning"]),
     )
 
 
@@ -111,6 +113,7 @@ class StreamRows(Store):
                     comment=storable(made.comment),
                     intent=None,
                     extension_days=made.extension_days,
+                    meaning=None if made.meaning is None else made.meaning.to_json(),
                 )
             )
         return made
@@ -190,6 +193,12 @@ class StreamRows(Store):
             own = _stream.update().where(_stream.c.id == self._require(connection, name).id)
             values = {"comment": storable(comment), "extension_days": extension_days}
             connection.execute(own.values(**values))
+
+    def record_meaning(self, stream: Stream, meaning: StreamMeaning) -> None:
+        """What the source of a stream is, where that is not known yet."""
+        own = (_stream.c.id == stream.id, _stream.c.meaning.is_(None))
+        with self._write() as connection:
+            connection.execute(_stream.update().where(*own).values(meaning=meaning.to_json()))
 
     # -- consumption ------------------------------------------------------------------------------
 

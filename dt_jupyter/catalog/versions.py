@@ -85,6 +85,15 @@ class Versions(Store):
             )
         return versions
 
+    def resolved_around(self, table_id: str, t: Timestamp) -> tuple[int | None, int | None]:
+        """The newest version that a data timestamp up to `t` was resolved to, and the oldest of
+        one from `t` on; None where there is none."""
+        own, time = _resolved.c.table_id == table_id, _resolved.c.data_timestamp
+        low = select(func.max(_resolved.c.version)).where(own, time <= t)
+        high = select(func.min(_resolved.c.version)).where(own, time >= t)
+        with self._read() as connection:
+            return connection.scalar(low), connection.scalar(high)
+
     def restore_versions(self, dt_id: str, found: Mapping[Timestamp, int]) -> None:
         """Versions by their data timestamps, beside those that are known."""
         with self._write() as connection:

@@ -1,6 +1,7 @@
 from .analysis_errors import placed as placed
 from .change_size import too_wide as too_wide
 from .compile import (
+    BoundQuery as BoundQuery,
     Compiled as Compiled,
     CompiledStage as CompiledStage,
     bind_query as bind_query,

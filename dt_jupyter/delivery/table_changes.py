@@ -126,7 +126,7 @@ class TableChanges:
             table = catalog.get(source)
             if table is not None and table.version is None:
                 raise error("DT-2101", name=source)
-            found = self._changes.frontier(query, schema, str(sink.name), Moment(now))
+            found = self._changes.frontier(query, schema, str(sink.name), Moment(now, present=True))
             (version,) = found.values()
         assert base.path is not None
         log = self._changes.sources.logs[base.path]

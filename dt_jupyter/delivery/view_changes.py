@@ -76,7 +76,9 @@ class ViewChanges:
         query, schema = whole(stream.source), stream.source.schema
         with tables.gone_is_told(sink):
             found = sources.of_query(query, schema, _OF)
-            versions = self._changes.frontier(query, schema, str(sink.name), Moment(now))
+            versions = self._changes.frontier(
+                query, schema, str(sink.name), Moment(now, present=True)
+            )
         stand = {
             s.table_id: SourceTable(sources.logs[s.path], versions[s.table_id])
             for s in found.sources.values()
@@ -233,6 +235,7 @@ class ViewChanges:
                 end=new,
                 append_only=stream.append_only,
                 initial=old is None,
+                stream=stream,
             )
             .frame
         )

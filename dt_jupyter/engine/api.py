@@ -505,7 +505,10 @@ class Engine:
         Errors: DT-1101, DT-3106, DT-41xx; DT-4113 for a folder that cannot take it.
         """
         context, folder = self._open(), services.lake_folder(to)
-        known, point = context.name(name), self._moment(at) or Moment(context.clock.now())
+        known, point = (
+            context.name(name),
+            self._moment(at) or Moment(context.clock.now(), present=True),
+        )
         with terminal_line(f"Archiving {known}"):
             return context.travel.archive(known, point, folder)
 

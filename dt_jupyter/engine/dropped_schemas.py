@@ -19,7 +19,9 @@ from dt_jupyter.lake import write_durable
 from dt_jupyter.model import (
     EXTENSION_DAYS,
     Name,
+    Named,
     Stream,
+    StreamMeaning,
     Timestamp,
     ViewSource,
     did_you_mean,
@@ -27,6 +29,7 @@ from dt_jupyter.model import (
     quote,
     undo,
 )
+from dt_jupyter.sources import lost_names, without_data
 from dt_jupyter.spark import RelationKind, lookup
 
 if TYPE_CHECKING:
@@ -123,6 +126,7 @@ def _stream_facts(stream: Stream) -> dict[str, Any]:
         "number": stream.number,
         "comment": stream.comment,
         "extension_days": stream.extension_days,
+        "meaning": None if stream.meaning is None else stream.meaning.to_json(),
     }
 
 
@@ -156,7 +160,9 @@ def labels_apart(context: Context) -> tuple[frozenset[str], frozenset[str]]:
 
 def undrop_schema(context: Context, schema: str) -> str:
     """The schema of that name that was dropped last, with all that it held; what was done.
-    DT-1118. All or nothing."""
+    DT-1118. All or nothing. Of one that plain Spark dropped, what the lake still has."""
+    if lost := lost_names(context.sources, schema):
+        return _restore_names(context, schema, lost)
     if context.spark.catalog.databaseExists(quote(schema)):
         raise error("DT-1118", name=schema, problem="the name is taken", hint="Drop the other.")
     known = _files(context)
@@ -178,6 +184,17 @@ def undrop_schema(context: Context, schema: str) -> str:
         raise
     file.unlink()
     return f"Schema {schema} restored.{dropped.lost}"
+
+
+def _restore_names(context: Context, schema: str, lost: Mapping[Name, Named]) -> str:
+    """The names of a schema that the session lost."""
+    gone = without_data(context.sources, lost)
+    context.publisher.restore_schemas([schema])
+    names = ", ".join(sorted(n.table for n in lost if n not in gone)) or "nothing"
+    told = f"Schema {schema}: {names} restored."
+    if gone:
+        told += f" The files of {', '.join(sorted(n.table for n in gone))} were deleted."
+    return told
 
 
 def _bring_back(context: Context, dropped: DroppedSchema, done: list[Callable[[], object]]) -> None:
@@ -217,6 +234,7 @@ def _stream(facts: Mapping[str, Any], schema: str) -> Stream:
         facts["number"],
         facts["comment"],
         extension_days=facts.get("extension_days", EXTENSION_DAYS),
+        meaning=StreamMeaning.of(facts["meaning"]) if facts.get("meaning") else None,
     )
 
 

@@ -85,7 +85,7 @@ _STREAMS = (
 
 
 def _stream_row(stream: Stream, known: Streams, book: RightsBook) -> tuple[object, ...]:
-    names, problem = known.standing(stream)
+    bases, problem = known.standing(stream)
     return (
         _time(stream.created),
         stream.name.table,
@@ -93,7 +93,7 @@ def _stream_row(stream: Stream, known: Streams, book: RightsBook) -> tuple[objec
         stream.name.schema,
         _qualified(stream.source),
         stream.kind.capitalize(),
-        ", ".join(map(_qualified, names)),
+        ", ".join(_qualified(base.name) for base in bases),
         "DELTA",
         problem is not None,
         stream.mode,

@@ -114,6 +114,8 @@ class _Planner:
     new: set[Name] = field(default_factory=set)
     replaced: set[Name] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
+    around: dict[int, SparkKind] = field(default_factory=dict)
+    """The steps that are USE or SET, by their places."""
 
     def plan(self, state: str) -> ScriptPlan:
         functions = self.context.catalog.functions()
@@ -121,7 +123,24 @@ class _Planner:
         for statement, schema in definitions_of(self.context, self.script):
             self._statement(statement, schema)
         self._others()
-        return ScriptPlan(tuple(self.changes), tuple(self.steps), state)
+        return ScriptPlan(tuple(self.changes), self._needed(), state)
+
+    def _needed(self) -> tuple[str, ...]:
+        """The steps: a USE only where a definition comes after it, and SET only with one."""
+        if len(self.around) == len(self.steps):
+            return ()
+        found: list[str] = []
+        schema: list[str] = []
+        for i, step in enumerate(self.steps):
+            kind = self.around.get(i)
+            if kind is SparkKind.USE:
+                schema = [step]
+                continue
+            if kind is None:
+                found += schema
+                schema = []
+            found.append(step)
+        return tuple(found)
 
     def _statement(self, statement: S.Statement, schema: str) -> None:
         """DT-1137 for one that is no definition."""
@@ -239,6 +258,7 @@ class _Planner:
         if (function := kept_sql_function(statement.text, schema)) is not None:
             self.function(statement, function)
         elif kind in (SparkKind.USE, SparkKind.SET):
+            self.around[len(self.steps)] = kind
             self.steps.append(statement.text)
         elif kind is SparkKind.CREATE_SCHEMA and statement.target_parts:
             made = statement.target_parts[-1]

@@ -13,7 +13,7 @@ from dt_jupyter.sources import Moment
 def profile_table(context: Context, name: Name, at: Moment | None, rows: int) -> TableProfile:
     """Of a table, view or dynamic table at a point, or now."""
     snapshots = context.travel.snapshots
-    point = at or Moment(context.clock.now())
+    point = at or Moment(context.clock.now(), present=True)
     snapshot = snapshots.of(whole(name), name.schema, str(name), point)
     frame = snapshots.frame(snapshot)
     what = f"profile of {name}"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Right
+from dt_jupyter.sources import lost_error, lost_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dt_jupyter.catalog import Catalog
     from dt_jupyter.engine.context import Context
     from dt_jupyter.model import Sink, Task
@@ -38,9 +41,16 @@ def engine_status(context: Context) -> dict[str, Any]:
             for task in catalog.tasks()
             if context.access.may_task(Right.MONITOR, task.name)
         ],
-        "problems": [] if context.access.bound else list(scheduling.port.problems),
+        "problems": [] if context.access.bound else [*scheduling.port.problems, *_lost(context)],
         "quarantine": [] if context.access.bound else [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _lost(context: Context) -> Iterator[str]:
+    """The names of the lake that this session does not know any more."""
+    for name in lost_names(context.sources):
+        if (problem := lost_error(context.sources, name)) is not None:
+            yield str(problem)
 
 
 def _leader(catalog: Catalog) -> str | None:

@@ -178,7 +178,7 @@ class Travel:
             name = stream.source
             start = start or Moment(stream.advanced, frontier=stream.frontier)
         if start is None:
-            start = Moment(self.now()) if end is None else OLDEST
+            start = Moment(self.now(), present=True) if end is None else OLDEST
         return open_replay(self.bench(), name, whole(name), start, end, every=every, mode=mode)
 
     def replay_refresh(

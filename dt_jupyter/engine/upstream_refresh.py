@@ -21,7 +21,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.refresh import Refresher
-from dt_jupyter.sources import upstream_now
+from dt_jupyter.sources import fix_past, upstream_now
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Graph:
             low = table.data_timestamp
             if at > now or (low is not None and at <= low):
                 raise error("DT-2109", timestamp=at, low=low or "the beginning", high=now)
+            self._fix_past(table, at)
         return self.refresh_at(table, at or now, trigger, full=full)
 
     def refresh_at(
@@ -185,8 +186,16 @@ class Graph:
             lag = table.target_lag.seconds
             fresh = [t for t in common if lag is None or now.since(t) <= lag]
             if fresh and self._has_tables(table, max(fresh)):
+                self._fix_past(table, max(fresh))
                 return self.refresh_at(table, max(fresh), RefreshTrigger.CREATION)
         return self.refresh_at(table, now, RefreshTrigger.CREATION)
+
+    def _fix_past(self, table: DynamicTable, t: Timestamp) -> None:
+        """What is read at a past time, in the tables upstream too, is what was there by then."""
+        sources = self.refresher.sources
+        for other in upstream_now(sources, table):
+            self._fix_past(other, t)
+        fix_past(sources, table.definition.sources, t)
 
     def _has_tables(self, table: DynamicTable, t: Timestamp) -> bool:
         """Whether the base tables were there at `t`: one may be younger than the dynamic tables

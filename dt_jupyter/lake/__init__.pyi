@@ -5,9 +5,9 @@ from .change.change_plan import (
     FileDiff as FileDiff,
     Unchanged as Unchanged,
     Unreadable as Unreadable,
+    feed_parts as feed_parts,
     find_same_rows as find_same_rows,
     may_change as may_change,
-    name_before as name_before,
     plan_changes as plan_changes,
     plan_from_facts as plan_from_facts,
 )
@@ -29,7 +29,6 @@ from .delta_log.active_files import LiveFiles as LiveFiles, file_at as file_at, 
 from .delta_log.commit_tags import mark_of as mark_of, marked as marked
 from .delta_log.metadata import (
     PLAIN_FEATURES as PLAIN_FEATURES,
-    DeltaType as DeltaType,
     Metadata as Metadata,
     Protocol as Protocol,
     SchemaChange as SchemaChange,
@@ -40,6 +39,7 @@ from .delta_log.table_log import (
     TableLog as TableLog,
 )
 from .delta_log.table_size import TableSize as TableSize
+from .delta_log.type_changes import DeltaType as DeltaType, widens as widens
 from .disk import sync as sync, write_durable as write_durable
 from .disk_lock import file_lock as file_lock
 from .errors import (

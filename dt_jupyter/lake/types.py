@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.lake.delta_log.metadata import DeltaType, Metadata
+from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.type_changes import DeltaType
 from dt_jupyter.lake.errors import NotSupported
 
 if TYPE_CHECKING:

@@ -251,6 +251,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-4112", "22023", "No archive has {name} at {point}.", "{hint}"),
     ("DT-4113", "58030", "The archive {folder} cannot be used: {problem}.",
      "Give a folder of its own; dt.archives() shows those that there are."),
+    ("DT-4114", "55000", "{kind} {name} is in the lake, but not in this session: {problem}.",
+     "UNDROP SCHEMA {schema} restores the names whose data is still there."),
     # 5xxx catalog, leases, set-up
     ("DT-5101", "58030", "The catalog {path} has schema version {found}, not {known}.",
      "Open the lake with the release that wrote it, or with a newer one."),

@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dt_jupyter.model.definition import ViewSource
+from dt_jupyter.model.functions import FunctionUse
 from dt_jupyter.model.names import Name
 from dt_jupyter.model.time import Timestamp
 
 EXTENSION_DAYS = 14
 """For so long a stream keeps what it needs of its sources, unless it says otherwise."""
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """A table that a stream reads in the end: its id, and its columns in order."""
+
+    name: Name
+    id: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StreamMeaning:
+    """What the source of a stream was when the stream began: its base tables, the views that it is
+    read through (their texts with SQL functions expanded), the other functions that they call, and
+    the columns of its rows. It goes by the names of then, `source` among them."""
+
+    source: Name
+    tables: tuple[BaseTable, ...]
+    views: tuple[ViewSource, ...]
+    functions: tuple[FunctionUse, ...]
+    columns: tuple[str, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "source": _parts(self.source),
+                "tables": [[*_parts(t.name), t.id, list(t.columns)] for t in self.tables],
+                "views": [[*_parts(v.name), v.text] for v in self.views],
+                "functions": [[f.name, f.digest] for f in self.functions],
+                "columns": list(self.columns),
+            }
+        )
+
+    @classmethod
+    def of(cls, text: str) -> StreamMeaning:
+        """From what `to_json` wrote."""
+        known = json.loads(text)
+        return cls(
+            Name(*known["source"]),
+            tuple(BaseTable(Name(s, n), i, tuple(c)) for s, n, i, c in known["tables"]),
+            tuple(ViewSource(Name(s, n), text) for s, n, text in known["views"]),
+            tuple(FunctionUse(*f) for f in known["functions"]),
+            tuple(known["columns"]),
+        )
+
+
+def _parts(name: Name) -> tuple[str, str]:
+    return name.schema, name.table
 
 
 @dataclass(frozen=True)
@@ -19,7 +71,8 @@ class Stream:
     `frontier` is the version of each base table, by its id, up to which all changes are consumed;
     `advanced` the time that this stands for. `number` counts the consumptions; `initial` says that
     the next one gives all rows. `intent` is the consumption that has begun. Its sources keep what
-    it needs for `extension_days` after it was last advanced.
+    it needs for `extension_days` after it was last advanced. `meaning` is None for a stream of an
+    older release that has not been read since.
     """
 
     id: str
@@ -35,6 +88,7 @@ class Stream:
     comment: str | None = None
     intent: str | None = None
     extension_days: int = EXTENSION_DAYS
+    meaning: StreamMeaning | None = None
 
     @property
     def kept_until(self) -> Timestamp:

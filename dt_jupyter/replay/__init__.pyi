@@ -44,6 +44,7 @@ from .replay_points import (
 from .row_diff import (
     Marked as Marked,
 )
+from .schema_modes import select_list as select_list, values_now as values_now
 from .snapshots import (
     NOBODY as NOBODY,
     Snapshots as Snapshots,

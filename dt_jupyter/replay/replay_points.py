@@ -18,7 +18,7 @@ def common_moment(snapshots: Snapshots, queries: Sequence[str], schema: str) -> 
     """
     tables = _dynamic(snapshots.sources, queries, schema)
     if not tables:
-        return Moment(snapshots.now())
+        return Moment(snapshots.now(), present=True)
     catalog = snapshots.sources.catalog
     found = catalog.common((t.table_id for t in tables), limit=1)
     if not found:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.lake import DeltaType, Metadata, sql_string, stored_name
+from dt_jupyter.lake import DeltaType, Metadata, sql_string, stored_name, widens
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import hidden, is_hidden
 
@@ -19,16 +19,6 @@ _Field = Mapping[str, Any]
 _ID = "delta.columnMapping.id"
 _COLLATIONS = "__COLLATIONS"
 _SQL = {"long": "BIGINT", "integer": "INT", "short": "SMALLINT", "byte": "TINYINT"}
-_INTEGERS = {"byte": 3, "short": 5, "integer": 10, "long": 19}
-"""Integers and the digits of their largest value."""
-_WIDENED = {
-    "byte": frozenset(("short", "integer", "long", "double")),
-    "short": frozenset(("integer", "long", "double")),
-    "integer": frozenset(("long", "double")),
-    "float": frozenset(("double",)),
-    "date": frozenset(("timestamp_ntz",)),
-}
-"""Delta's type widening, beside that to and among decimals: no value changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +45,17 @@ def as_now(then: Metadata, now: Metadata, table: object = "the table") -> tuple[
     A column that came later is NULL, one that went is left out, a renamed one is followed, a
     widened one is cast. DT-4105 where a column's type is another one, no widening of the old.
     """
-    known = _matching(_public(then), then.id == now.id)
+    return values_now(then, now, [f["name"] for f in _public(now)], table)
+
+
+def values_now(
+    then: Metadata, now: Metadata, columns: Sequence[str], table: object = "the table"
+) -> tuple[Projected, ...]:
+    """As `as_now`, of chosen columns of `now`, hidden ones among them."""
+    known = _matching(then.fields, then.id == now.id)
+    named = {f["name"]: f for f in now.fields}
     found = []
-    for field in _public(now):
+    for field in (named[c] for c in columns):
         old = known(field)
         type_ = type_sql(field["type"])
         if old is None:
@@ -132,7 +130,7 @@ def _value(sql: str, old: DeltaType, new: DeltaType, same_table: bool, depth: in
     if _alike(old, new, same_table):
         return sql
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
-        if isinstance(old, Mapping) or isinstance(new, Mapping) or not _widens(old, new):
+        if isinstance(old, Mapping) or isinstance(new, Mapping) or not widens(old, new):
             raise _NoForm
         return f"CAST({sql} AS {type_sql(new)})"
     if old["type"] != new["type"]:
@@ -184,22 +182,3 @@ def _alike(old: DeltaType, new: DeltaType, same_table: bool) -> bool:
         known(b) == a and a["name"] == b["name"] and _alike(a["type"], b["type"], same_table)
         for a, b in zip(before, after, strict=True)
     )
-
-
-def _widens(old: str, new: str) -> bool:
-    if new in _WIDENED.get(old, ()):
-        return True
-    if not new.startswith("decimal("):
-        return False
-    precision, scale = _decimal(new)
-    if old in _INTEGERS:
-        return precision - scale >= _INTEGERS[old]
-    if not old.startswith("decimal("):
-        return False
-    digits, places = _decimal(old)
-    return scale >= places and precision - scale >= digits - places
-
-
-def _decimal(type_: str) -> tuple[int, int]:
-    precision, _, scale = type_[len("decimal(") : -1].partition(",")
-    return int(precision), int(scale)

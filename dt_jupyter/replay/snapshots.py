@@ -302,7 +302,7 @@ class Snapshots:
             name=source.name,
             version=version,
             gone=gone,
-            oldest=f"version {oldest} of {log.commit_time(oldest)}",
+            oldest=f"version {oldest} of {log.commit_time(oldest).words}",
         )
 
     def oldest_retained(self, source: Source) -> tuple[Timestamp, int]:

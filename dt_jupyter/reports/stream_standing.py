@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dt_jupyter.lake import LakeError, VersionGone, is_delta, may_change
-from dt_jupyter.model import DTError, Name, Source, Stream, Timestamp
-from dt_jupyter.replay import whole
+from dt_jupyter.model import Name, Source, Stream, Timestamp
 from dt_jupyter.streams import Streams, app_id
 
 
@@ -29,11 +28,9 @@ def stream_report(streams: Streams, stream: Stream) -> StreamReport:
     """From the catalog and the logs, and for its view from the session's catalog; no Spark job."""
     after = stream.kept_until
     consumers = _consumers(streams, stream)
-    try:
-        bases = streams.changes.base_tables(whole(stream.source), stream.source.schema)
-    except (DTError, LakeError) as e:
-        return StreamReport(stream, (), None, None, after, e.sentence, consumers)
-    reason = next((p for b in bases if (p := streams.problem(stream, b)) is not None), None)
+    bases, reason = streams.standing(stream)
+    if not bases:
+        return StreamReport(stream, (), None, None, after, reason, consumers)
     waiting = [_waiting(streams, stream, b) for b in bases]
     known = None if None in waiting else sum(n or 0 for n in waiting)
     changed = None if known is None else stream.initial or known > 0
@@ -49,7 +46,7 @@ def _waiting(streams: Streams, stream: Stream, base: Source) -> int | None:
     log = streams.changes.sources.logs[base.path]
     try:
         new = log.version()
-        if not may_change(log, old, new):
+        if not may_change(log, old, new, evolving=True):
             return 0
         return sum(c.data_change for c in log.commits(old, new))
     except (VersionGone, LakeError):

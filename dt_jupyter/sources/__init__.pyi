@@ -14,6 +14,7 @@ from .follow_files import (
     sample_files as sample_files,
 )
 from .frontiers import (
+    fix_past as fix_past,
     follow_lists as follow_lists,
     gone_is_named as gone_is_named,
     resolve as resolve,
@@ -28,6 +29,11 @@ from .lost_files import (
     gone_between as gone_between,
     lost_is_named as lost_is_named,
     unreadable_source as unreadable_source,
+)
+from .lost_names import (
+    lost_error as lost_error,
+    lost_names as lost_names,
+    without_data as without_data,
 )
 from .mend_table import (
     is_to_mend as is_to_mend,

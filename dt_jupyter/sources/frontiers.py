@@ -9,6 +9,7 @@ from functools import partial
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import LakeError, TableGone, VersionGone
 from dt_jupyter.model import DTError, Frontier, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.sources.early_commits import version_now, version_then
 from dt_jupyter.sources.follow_files import Session, follow_files
 from dt_jupyter.sources.source_names import Logs, Sources
 
@@ -69,7 +70,7 @@ def resolve(
                 raise error("DT-2103", name=source.name, timestamp=t)
             versions[source.table_id] = exact
             continue
-        tables[source.table_id] = partial(_version, logs, source, t, of)
+        tables[source.table_id] = partial(_version, catalog, logs, source, t, of)
     if forecast:
         versions |= {table_id: compute() for table_id, compute in tables.items()}
     else:
@@ -88,17 +89,34 @@ def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]
             continue
         known = found.setdefault(t, {})
         with suppress(DTError, LakeError, OSError):
-            known[source.table_id] = _version(sources.logs, source, t, source.name)
+            known[source.table_id] = _version(sources.catalog, sources.logs, source, t, source.name)
     for t, versions in found.items():
         computed = {table: partial(int, version) for table, version in versions.items()}
         sources.catalog.resolve_all(t, computed)
 
 
-def _version(logs: Logs, source: Source, t: Timestamp, of: Name) -> int:
+def fix_past(sources: Sources, read: Iterable[Source], t: Timestamp) -> None:
+    """Resolves base tables at a past time, which commits dated ahead of now are no part of. What is
+    wrong with one of them its refresh meets too."""
+    found: dict[str, int] = {}
+    for source in read:
+        if source.kind is not SourceKind.DELTA or source.path is None:
+            continue
+        if sources.is_file_list(source.path):
+            continue
+        with suppress(LakeError, OSError):
+            log = sources.logs[source.path]
+            version = version_then(sources.catalog, source.table_id, log, t)
+            if version is not None:
+                found[source.table_id] = version
+    sources.catalog.resolve_all(t, {table: partial(int, v) for table, v in found.items()})
+
+
+def _version(catalog: Catalog, logs: Logs, source: Source, t: Timestamp, of: Name) -> int:
     assert source.path is not None
     with gone_is_named(source, of):
         log = logs[source.path]
-        found = log.version_at(t)
+        found = version_now(catalog, source.table_id, log, t)
         if found is None:
             oldest = log.commit_time(log.oldest())
             raise error("DT-4101", name=source.name, point=t, oldest=oldest)

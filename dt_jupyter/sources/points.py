@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.lake import TableGone, TableLog, VersionGone, mark_of
 from dt_jupyter.model import DTError, Name, Source, SourceKind, Timestamp, error
+from dt_jupyter.sources.early_commits import version_now, version_then
 
 _LAST = 999_999_999
 
@@ -23,13 +25,15 @@ def whole_micro(t: Timestamp) -> Timestamp:
 @dataclass(frozen=True)
 class Moment:
     """A time, the number of a version, or the id of a statement; `before`: what was current just
-    before it. The tables of a `frontier` stand at its versions, the others at the time."""
+    before it. The tables of a `frontier` stand at its versions, the others at the time. To a time
+    that is the `present` belongs all that is there, commits dated ahead of the clock too."""
 
     time: Timestamp | None = None
     version: int | None = None
     before: bool = False
     statement: str | None = None
     frontier: Mapping[str, int] | None = field(default=None, compare=False)
+    present: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         numbered = f"version {self.version}" if self.version is not None else "the oldest version"
@@ -117,9 +121,19 @@ class Resolver:
         assert at.time is not None
         t = Timestamp(at.time.micros - 1) if at.before else at.time
         if source.kind is not SourceKind.DYNAMIC_TABLE:
-            return log.version_at(t)
+            return self._of_table(source, log, t, present=at.present)
         newest = self.catalog.newest_at(source.table_id, whole_micro(t))
         return newest[1] if newest else None
+
+    def _of_table(
+        self, source: Source, log: TableLog, t: Timestamp, *, present: bool
+    ) -> int | None:
+        if not present:
+            return version_then(self.catalog, source.table_id, log, t)
+        found = version_now(self.catalog, source.table_id, log, t)
+        if found is None or log.commit_time(found) <= t:
+            return found
+        return self.catalog.resolve(t, source.table_id, partial(int, found))
 
     @staticmethod
     def _numbered(source: Source, log: TableLog, version: int, at: Moment) -> int | None:

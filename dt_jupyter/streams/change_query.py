@@ -10,12 +10,23 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.definition import bind_query, empty_relation, of_registered
-from dt_jupyter.failures import is_syntax_error, syntax_error
+from dt_jupyter.definition import BoundQuery, bind_query, empty_relation, of_registered
+from dt_jupyter.failures import as_error, is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes, stored_schema
-from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, count_of, error
+from dt_jupyter.model import (
+    FIRST,
+    DTError,
+    Name,
+    Source,
+    SourceKind,
+    Stream,
+    StreamMeaning,
+    Timestamp,
+    count_of,
+    error,
+)
 from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
@@ -41,6 +52,7 @@ from dt_jupyter.streams.change_reader import (
 )
 from dt_jupyter.streams.declared_keys import require_key
 from dt_jupyter.streams.sides import Side
+from dt_jupyter.streams.stream_meaning import MeaningReader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +60,8 @@ if TYPE_CHECKING:
 
 MOST_COMMITS = 500
 """A redo log of more is not read at once."""
+
+NO_OFFSET = "an offset counts back from now: a negative number of seconds"
 
 _OF = Name(OWN_SCHEMA, "changes")
 _Start = Moment | Mapping[str, int]
@@ -99,15 +113,16 @@ class Changes:
         end: _Start | None = None,
         append_only: bool = False,
         initial: bool = False,
+        stream: Stream | None = None,
     ) -> ChangeRows:
         """The changes of a query between two points, called `name` in errors; with `initial` all
-        its rows at the end, as inserts.
+        its rows at the end, as inserts. Those of a `stream` are of the query that it began with.
 
         Raises DT-1101, DT-3101 to DT-3106, DT-3108, DT-4101 and DT-4102.
         """
         make = initial_query if initial else append_query if append_only else change_query
         try:
-            return self._of(query, schema, name, at, end, make)
+            return self._of(query, schema, name, at, end, make, stream)
         except Refused as e:
             if (syntax := self._find_syntax_error(query)) is not None:
                 raise syntax from e
@@ -148,20 +163,34 @@ class Changes:
         )
 
     def _of(
-        self, query: str, schema: str, name: str, at: _Start, end: _Start | None, make: _Make
+        self,
+        query: str,
+        schema: str,
+        name: str,
+        at: _Start,
+        end: _Start | None,
+        make: _Make,
+        stream: Stream | None,
     ) -> ChangeRows:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
+        names = self._names(query, schema, found, schemas)
+        if stream is not None:
+            self._require_same_meaning(stream, found, schemas, names)
+        bound = self._bound(query, schema, found, schemas)
+        sides = self._sides(bound.relation, found, versions, schemas)
+        with confs(self.spark, HELD):
+            return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
+
+    def _bound(
+        self, query: str, schema: str, found: Found, schemas: Mapping[str, StructType]
+    ) -> BoundQuery:
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
         known, text = scalar_names(self.builtins, catalog), expanded(catalog, query)
         try:
-            bound = bind_query(self.spark, text, schema, found.sources, views, known, schemas)
+            return bind_query(self.spark, text, schema, found.sources, views, known, schemas)
         except Refused as e:
             raise of_registered(e, catalog) from None
-        names = self._names(query, schema, found, schemas)
-        sides = self._sides(bound.relation, found, versions, schemas)
-        with confs(self.spark, HELD):
-            return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
 
     def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
         try:
@@ -237,6 +266,58 @@ class Changes:
         found = self.sources.of_query(query, schema, _OF)
         return {t: old for t, (old, _) in self._versions(found, name, at, at).items()}
 
+    # -- meanings ---------------------------------------------------------------------------------
+
+    def meaning(self, source: Name) -> StreamMeaning:
+        """What a source means now."""
+        query, schema = whole(source), source.schema
+        found = self.sources.of_query(query, schema, _OF)
+        schemas = {s.table_id: self._schema(s, None) for s in found.sources.values()}
+        names = self._names(query, schema, found, schemas)
+        return self._meanings.read(source, found, schemas, names)
+
+    @property
+    def _meanings(self) -> MeaningReader:
+        return MeaningReader(self.spark, self.sources.catalog, self.builtins)
+
+    def _require_same_meaning(
+        self,
+        stream: Stream,
+        found: Found,
+        schemas: Mapping[str, StructType],
+        names: Sequence[str],
+    ) -> None:
+        """DT-3103 where the source of a stream became another query."""
+        if stream.meaning is None:
+            return
+        means = self._meanings.read(stream.source, found, schemas, names)
+        problem = self._meanings.find_change(stream.meaning, means)
+        if problem is not None:
+            raise error("DT-3103", name=stream.source, problem=problem)
+
+    def find_problem(self, stream: Stream) -> str | None:
+        """Why the changes of the view of a stream cannot be read from where it stands, as far as
+        texts, logs and schemas tell; None also for a stream on a table. No Spark job."""
+        query, schema, name = whole(stream.source), stream.source.schema, str(stream.name)
+        try:
+            found, versions, schemas = self._resolved(query, schema, name, stream.frontier, None)
+            if not found.views:
+                return None
+            names = self._names(query, schema, found, schemas)
+            self._require_same_meaning(stream, found, schemas, names)
+            relation = self._bound(query, schema, found, schemas).relation
+            if stream.initial:
+                return None
+            for side in self._sides(relation, found, versions, schemas).values():
+                side.require_readable()
+        except DTError as e:
+            return str(e.facts["problem"]) if e.code == "DT-3103" else e.sentence
+        except Refused as e:
+            return e.reason.sentence
+        except PySparkException as e:
+            return as_error(e, stream.source).sentence
+        return None
+
     def base_tables(self, query: str, schema: str) -> tuple[Source, ...]:
         """The tables that a query reads in the end, views looked through."""
         return tuple(self.sources.of_query(query, schema, _OF).sources.values())
@@ -269,14 +350,14 @@ class Changes:
                 raise error("DT-3103", name=name, problem=f"{source.name} was replaced")
             bases.append((source, self.sources.logs[source.path]))
         old = resolver.versions(bases, name, at) if isinstance(at, Moment) else at
-        last = end or Moment(now)
+        last = end or Moment(now, present=True)
         new = resolver.versions(bases, name, last) if isinstance(last, Moment) else last
         versions = {s.table_id: (old[s.table_id], new[s.table_id]) for s, _ in bases}
         if any(start > stop for start, stop in versions.values()):
             raise error("DT-3101", name=name, start=at, end=end or now)
         return versions
 
-    def _schema(self, source: Source, version: int) -> StructType:
+    def _schema(self, source: Source, version: int | None) -> StructType:
         assert source.path is not None
         return stored_schema(self.sources.logs[source.path].metadata(version))
 
@@ -333,7 +414,8 @@ class Changes:
             except VersionGone as e:
                 raise error("DT-3103", name=source.name, problem=e.sentence) from e
             columns = read.get(source.table_id, set()) | set(ids.names)
-            plan = plan_changes(log, old, new, columns, file_diff=not is_connect(self.spark))
+            classic = not is_connect(self.spark)
+            plan = plan_changes(log, old, new, columns, file_diff=classic, evolving=True)
             sides[source.table_id] = Side(
                 source.table_id,
                 str(source.name),
@@ -357,11 +439,17 @@ def moment(
     timestamp: Callable[[datetime | str | Timestamp], Timestamp],
     now: Timestamp,
 ) -> Moment:
-    """A point as Python has it: a time, a version (int), or a distance from now (timedelta)."""
+    """A point as Python has it: a time, a version (int), or a distance back from now (timedelta,
+    which is not positive: else DT-1003)."""
     match value:
         case int():
             return Moment(version=value)
         case timedelta():
-            return Moment(max(now.plus(-abs(value.total_seconds())), FIRST))
+            if value > timedelta(0):
+                hint = "Give timedelta(minutes=-5) for five minutes ago."
+                raise error("DT-1003", option="OFFSET", value=value, problem=NO_OFFSET, hint=hint)
+            return Moment(max(now.plus(value.total_seconds()), FIRST), present=not value)
+        case "now":
+            return Moment(now, present=True)
         case _:
             return Moment(timestamp(value))

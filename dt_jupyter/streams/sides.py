@@ -10,23 +10,23 @@ from dt_jupyter.ivm import End, Scan
 from dt_jupyter.lake import (
     Added,
     ChangePlan,
-    CommitFacts,
     Feed,
     FileDiff,
     Relation,
     TableLog,
     Unreadable,
     feed_by_version,
+    feed_parts,
     gone_from_change,
     gone_from_snapshot,
     inserted,
-    name_before,
     reads_feed,
     relation,
     sql_table,
 )
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import RANK, ROW_ID, TRACKED_ID, WEIGHT, hidden
+from dt_jupyter.replay import select_list, values_now
 from dt_jupyter.sources import By, Identity
 from dt_jupyter.streams.declared_keys import require_key, surely_unique
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ONE = hidden("one")
+_KIND, _VERSION = "_change_type", "_commit_version"
+NO_FEED = "its change data feed was off, which alone tells inserts from updates"
 
 
 @dataclass
@@ -112,28 +114,18 @@ class Side:
         """The rows at a version, in the columns of the new end; those that came later are NULL."""
         self._require_there(gone_from_snapshot(self.log, version))
         own = self.identity.names if with_id else ()
-        changed = (
-            self.log.metadata(version).schema_string != self.log.metadata(self.new).schema_string
-        )
-        facts = self.log.commits(version, self.new) if changed else ()
-        items = [self._as_of(c, facts) for c in dict.fromkeys((*columns, *own))]
+        then, now = self.log.metadata(version), self.log.metadata(self.new)
+        items = [select_list(values_now(then, now, tuple(dict.fromkeys((*columns, *own)))))]
         if with_id and self.identity.by is By.TRACKING:
             items.append(f"_metadata.row_id AS {TRACKED_ID}")
         source = f"{sql_table(self.log.path)} VERSION AS OF {version}"
-        rows = f"(SELECT {', '.join(items) or f'1 AS {_ONE}'} FROM {source})"
+        rows = f"(SELECT {', '.join(filter(None, items)) or f'1 AS {_ONE}'} FROM {source})"
         if not with_id:
             return rows
         if self.whole:
             self._require_key(spark, f"(SELECT *, 1L AS {WEIGHT} FROM {rows})", ())
         named = [*map(quote, columns), f"{self.identity.text} AS {ROW_ID}"]
         return f"(SELECT {', '.join(named)} FROM {rows})"
-
-    def _as_of(self, column: str, facts: Sequence[CommitFacts]) -> str:
-        """A column of the new end as the table had it before the commits."""
-        then = name_before(column, facts)
-        if then is None:
-            return f"CAST(NULL AS {self.types[column]}) AS {quote(column)}"
-        return quote(then) if then == column else f"{quote(then)} AS {quote(column)}"
 
     def _change(self, spark: SparkSession, columns: tuple[str, ...], with_id: bool) -> str:
         tracked = with_id and self.identity.by is By.TRACKING
@@ -160,8 +152,8 @@ class Side:
     ) -> Relation:
         """The rows of the change; DT-3108 where they are to have the ids of a key that is none."""
         keyed = keyed and self.identity.by is By.KEY
-        if keyed and self.inserts_only and isinstance(self.plan, Feed):
-            return self._first_inserts(spark, self.plan, columns, prefix)
+        if self.inserts_only and not tracked and isinstance(self.plan, Feed | FileDiff):
+            return self._feed_inserts(spark, columns, prefix, keyed)
         rows = inserted if self.inserts_only else relation
         found = rows(spark, self.log, self.plan, columns, view_prefix=prefix, row_ids=tracked)
         if keyed and not (
@@ -170,21 +162,40 @@ class Side:
             self._require_key(spark, found.sql, () if self.adds_only else columns)
         return found
 
-    def _first_inserts(
-        self, spark: SparkSession, plan: Feed, columns: tuple[str, ...], prefix: str
+    def _feed_inserts(
+        self, spark: SparkSession, columns: tuple[str, ...], prefix: str, keyed: bool
     ) -> Relation:
-        """Of each key the first insert: a row that was deleted and inserted again is there once.
-        Source: CQ 2.2.1, repeated inserts."""
-        kind, at = "_change_type", "_commit_version"
-        found = feed_by_version(spark, self.log, plan, (*columns, kind), prefix)
-        self._require_key(spark, found.sql, columns, at)
-        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {at}) AS {RANK}"
+        """The inserts of the feed; of each key the first one: a row that was deleted and inserted
+        again is there once.  Source: CQ 2.2.1, repeated inserts."""
+        found = self._feed(spark, columns, prefix)
         named = ", ".join([*map(quote, columns), WEIGHT])
+        if not keyed:
+            sql = f"(SELECT {named} FROM {found.sql} WHERE {_KIND} = 'insert')"
+            return replace(found, sql=sql)
+        self._require_key(spark, found.sql, columns, _VERSION)
+        first = f"ROW_NUMBER() OVER (PARTITION BY {self.identity.text} ORDER BY {_VERSION})"
         sql = (
-            f"(SELECT {named} FROM (SELECT *, {first} FROM {found.sql} WHERE {kind} = 'insert')"
-            f" WHERE {RANK} = 1)"
+            f"(SELECT {named} FROM (SELECT *, {first} AS {RANK} FROM {found.sql}"
+            f" WHERE {_KIND} = 'insert') WHERE {RANK} = 1)"
         )
-        return replace(found, sql=sql, rows=None)
+        return replace(found, sql=sql)
+
+    def _feed(self, spark: SparkSession, columns: tuple[str, ...], prefix: str) -> Relation:
+        """The feed of the interval in the columns of the new end, with kinds and versions: each
+        part between changes of the schema in its own."""
+        parts = feed_parts(self.log, self.old, self.new)
+        if parts is None:
+            raise error("DT-3103", name=self.name, problem=NO_FEED)
+        texts, views = [], list[str]()
+        for i, part in enumerate(parts):
+            then, now = self.log.metadata(part.last), self.log.metadata(self.new)
+            names = (*then.columns, _KIND)
+            found = feed_by_version(spark, self.log, part, names, f"{prefix}_{i}")
+            views += found.views
+            values = select_list(values_now(then, now, columns))
+            texts.append(f"SELECT {values}, {_KIND}, {_VERSION}, {WEIGHT} FROM {found.sql}")
+        sql = f"({' UNION ALL '.join(texts)})"
+        return Relation(sql, "feed", "by version", None, tuple(views))
 
     def _require_key(
         self, spark: SparkSession, rows: str, columns: Sequence[str], version: str = "0L"

@@ -22,7 +22,9 @@ from dt_jupyter.lake import (
     Added,
     Feed,
     LakeError,
+    Unchanged,
     Unreadable,
+    feed_parts,
     find_same_rows,
     gone_from_change,
     gone_from_snapshot,
@@ -41,6 +43,7 @@ from dt_jupyter.model import (
     SourceKind,
     Span,
     Stream,
+    StreamMeaning,
     Timestamp,
     count_of,
     did_you_mean,
@@ -65,6 +68,7 @@ from dt_jupyter.sql import (
 from dt_jupyter.streams.change_query import ChangeRows, Changes
 from dt_jupyter.streams.intents import Ends, Intents
 from dt_jupyter.streams.rollforward import RollForward
+from dt_jupyter.streams.sides import NO_FEED
 from dt_jupyter.streams.time_travel import Points, aliased, temporary_views
 
 if TYPE_CHECKING:
@@ -137,7 +141,7 @@ class Streams:
             require_free(self.catalog, self.changes.spark, asked.name)
         self._require_kind(asked)
         told = self.prepare(asked.source, asked.extension_days)
-        frontier, advanced = self._start(asked, points)
+        frontier, advanced, meaning = self._start(asked, points)
         made = Stream(
             uuid.uuid4().hex,
             asked.name,
@@ -150,6 +154,7 @@ class Streams:
             asked.show_initial_rows,
             comment=asked.comment,
             extension_days=asked.extension_days,
+            meaning=meaning,
         )
         self.rows(replace(made, initial=False))  # what cannot be read is not made
         replacing = asked.action is CreateAction.REPLACE
@@ -191,19 +196,28 @@ class Streams:
             raise error("DT-1118", name=name, problem=problem, hint=hint)
         self.catalog.undrop_stream(known)
 
-    def _start(self, asked: CreateStream, points: Points) -> tuple[dict[str, int], Timestamp]:
-        query, schema, name = whole(asked.source), asked.source.schema, str(asked.name)
+    def _start(
+        self, asked: CreateStream, points: Points
+    ) -> tuple[dict[str, int], Timestamp, StreamMeaning]:
+        """The versions at which a stream begins, the time of that, and what its source means. One
+        that begins where another one on the same source stands takes over the meaning too."""
+        query, schema, name = whole(asked.source), asked.source.schema, str(asked.source)
         at = asked.at
         if at is not None and at.kind is PointKind.STREAM:
             other = points.stream_of(at)
             tables = {s.table_id for s in self.changes.base_tables(query, schema)}
             if tables == set(other.frontier):
-                return dict(other.frontier), other.advanced
+                known = other.meaning if other.source == asked.source else None
+                meaning = known or self.changes.meaning(asked.source)
+                return dict(other.frontier), other.advanced, meaning
             found = Moment(other.advanced)
         else:
-            found = points.moment(at) if at is not None else Moment(self.changes.now())
+            found = (
+                points.moment(at) if at is not None else Moment(self.changes.now(), present=True)
+            )
         advanced = found.time or self.changes.now()
-        return self.changes.frontier(query, schema, name, found), advanced
+        frontier = self.changes.frontier(query, schema, name, found)
+        return frontier, advanced, self.changes.meaning(asked.source)
 
     def kind_of(self, source: Name) -> StreamSource | None:
         """What a stream on that name would be on; None where there is nothing."""
@@ -262,6 +276,8 @@ class Streams:
     def rows(self, stream: Stream, end: Mapping[str, int] | None = None) -> ChangeRows:
         """What a stream holds now, or up to the version of each base table, by its id, of `end`.
         DT-3202 where it cannot be read any more."""
+        if stream.meaning is None:
+            self.catalog.record_meaning(stream, self.changes.meaning(stream.source))
         try:
             return self.changes.of(
                 whole(stream.source),
@@ -271,6 +287,7 @@ class Streams:
                 end=end,
                 append_only=stream.append_only,
                 initial=stream.initial,
+                stream=stream,
             )
         except DTError as e:
             if e.code != "DT-3103":
@@ -282,7 +299,7 @@ class Streams:
     def ends_at(self, stream: Stream, t: Timestamp) -> dict[str, int]:
         """The version, by its id, of each table that a stream reads in the end, at a time."""
         query, schema = whole(stream.source), stream.source.schema
-        return self.changes.frontier(query, schema, str(stream.name), Moment(t))
+        return self.changes.frontier(query, schema, str(stream.name), Moment(t, present=True))
 
     def _frontier_of(self, stream: Stream, end: Mapping[str, int] | None) -> Mapping[str, int]:
         """Where a stream stands. One on a view reads whole tables there, so it goes on to the last
@@ -293,7 +310,9 @@ class Streams:
                 if base.path is not None and base.table_id in start:
                     log = self.changes.sources.logs[base.path]
                     last = log.version() if end is None else end.get(base.table_id, log.version())
-                    start[base.table_id] = find_same_rows(log, start[base.table_id], last)
+                    start[base.table_id] = find_same_rows(
+                        log, start[base.table_id], last, evolving=True
+                    )
         return start
 
     def has_data(self, name: Name) -> bool:
@@ -306,35 +325,39 @@ class Streams:
             assert base.path is not None
             log = self.changes.sources.logs[base.path]
             old = stream.frontier.get(base.table_id)
-            if old is None or may_change(log, old, log.version()):
+            if old is None or may_change(log, old, log.version(), evolving=True):
                 return True
-        return False
+        return self.changes.find_problem(stream) is not None
 
-    def standing(self, stream: Stream) -> tuple[list[Name], str | None]:
-        """The tables that a stream reads in the end, those that are gone left out, and why it
-        cannot be read any more."""
+    def standing(self, stream: Stream) -> tuple[tuple[Source, ...], str | None]:
+        """The tables that a stream reads in the end, and why it cannot be read any more."""
         try:
             bases = self.changes.base_tables(whole(stream.source), stream.source.schema)
         except (DTError, LakeError) as e:
-            return [], e.sentence
-        names = [base.name for base in bases]
+            return (), e.sentence
         problems = (self.problem(stream, base) for base in bases)
-        return names, next((p for p in problems if p is not None), None)
+        found = next((p for p in problems if p is not None), None)
+        return bases, found or self.changes.find_problem(stream)
 
     def problem(self, stream: Stream, base: Source) -> str | None:
         """Why the changes of a table cannot be read from where the stream stands, as the log and
         the files of the table tell."""
         if base.table_id not in stream.frontier or base.path is None:
             return f"{base.name} was replaced"
+        if stream.initial:
+            return None
         log, old = self.changes.sources.logs[base.path], stream.frontier[base.table_id]
         view = stream.kind == StreamSource.VIEW
         try:
             new, columns = log.version(), log.metadata().columns
-            old = find_same_rows(log, old, new) if view else old
+            old = find_same_rows(log, old, new, evolving=True) if view else old
             tracked = told_apart(log, old, new, columns)[0] is By.TRACKING
-            plan = plan_changes(log, old, new, () if view else columns)
+            plan = plan_changes(log, old, new, () if view else columns, evolving=True)
             if isinstance(plan, Unreadable):
                 return plan.sentence
+            changed = not isinstance(plan, Unchanged | Added)
+            if stream.append_only and not tracked and changed and feed_parts(log, old, new) is None:
+                return NO_FEED
             feed = isinstance(plan, Feed) or (isinstance(plan, Added) and plan.feed)
             gone = gone_from_change(
                 log, plan, by_feed=feed and not tracked, first_images=stream.append_only and tracked
@@ -431,7 +454,10 @@ class Streams:
                 hint = "Create it USING delta."
                 raise error("DT-3204", name=name, problem="it is not a Delta table", hint=hint)
             return self.table_at(name, relation.location)
-        if statement.kind is not SparkKind.CREATE_TABLE or _LOCATION.search(statement.text):
+        if statement.kind is not SparkKind.CREATE_TABLE:
+            hint = did_you_mean(str(name), self.changes.sources.known())
+            raise error("DT-1101", name=name, hint=hint)
+        if _LOCATION.search(statement.text):
             hint = "Create the table first, and INSERT into it."
             problem = "its folder is not known yet"
             raise error("DT-3204", name=name, problem=problem, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +37,7 @@ from dt_jupyter.sql import (
     has_alias,
     relations_in,
 )
-from dt_jupyter.streams.change_query import ChangeRows, Changes
+from dt_jupyter.streams.change_query import NO_OFFSET, ChangeRows, Changes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,11 +47,11 @@ Tell = Callable[[str, ChangeRows, bool], None]
 """What is told of changes: what they are called, how they are found, and whether it is REDO."""
 _VALUES = {
     PointKind.TIMESTAMP: "UNIX_MICROS(CAST(({v}) AS TIMESTAMP))",
-    PointKind.OFFSET: "CAST(ABS({v}) AS DOUBLE)",
+    PointKind.OFFSET: "CAST(({v}) AS DOUBLE)",
     PointKind.VERSION: "CAST(({v}) AS BIGINT)",
     PointKind.STATEMENT: "CAST(({v}) AS STRING)",
 }
-"""SQL for the value of a point; an offset is in seconds, to the past."""
+"""SQL for the value of a point; an offset is in seconds, and not positive."""
 _NUMBER = re.compile(r"\s*-?[0-9]{1,18}\s*")
 _TEXT = re.compile(r"\s*'(?P<text>[^'\\]*)'\s*")
 
@@ -93,21 +94,29 @@ class Points:
             return Moment(version=int(value), before=point.before)
         if point.kind is PointKind.STATEMENT:
             return Moment(statement=value, before=point.before)
-        is_time = point.kind is PointKind.TIMESTAMP
-        time = Timestamp(int(value)) if is_time else self.now().plus(-float(value))
-        if not time.has_date:
-            raise _wrong(point, "it is beyond what has a date")
-        return Moment(time, before=point.before)
+        if point.kind is PointKind.OFFSET:
+            return self._offset(point, float(value))
+        return _dated(point, Timestamp(int(value)))
+
+    def _offset(self, point: TimePoint, seconds: float) -> Moment:
+        if not -math.inf < seconds <= 0:
+            raise _wrong(point, NO_OFFSET)
+        return _dated(point, self.now().plus(seconds), present=not seconds)
 
     def _value(self, point: TimePoint, template: str) -> Any:
         """A plain number or text as it stands; what is computed is computed by Spark."""
         if point.kind in (PointKind.VERSION, PointKind.OFFSET) and _NUMBER.fullmatch(point.value):
-            number = int(point.value)
-            return abs(number) if point.kind is PointKind.OFFSET else number
+            return int(point.value)
         text = _TEXT.fullmatch(point.value)
         if text and point.kind in (PointKind.STATEMENT, PointKind.STREAM):
             return text["text"]
         return self.run(f"SELECT {template.format(v=point.value)}").collect()[0][0]
+
+
+def _dated(point: TimePoint, time: Timestamp, *, present: bool = False) -> Moment:
+    if not time.has_date:
+        raise _wrong(point, "it is beyond what has a date")
+    return Moment(time, before=point.before, present=present)
 
 
 def _wrong(point: TimePoint, problem: str) -> DTError:

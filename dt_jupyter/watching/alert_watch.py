@@ -20,6 +20,7 @@ from dt_jupyter.model import (
     Reason,
     Sink,
     SinkState,
+    Source,
     Stream,
     TableStanding,
     Task,
@@ -248,7 +249,9 @@ def _refused(sink: Sink, now: Timestamp) -> Alert:
     return _made(EventKind.SINK, sink.name, sink.id, now, AlertKind.REFUSED, why)
 
 
-def stream_problem(standing: Callable[[Stream], tuple[list[Name], str | None]]) -> StreamProblem:
+def stream_problem(
+    standing: Callable[[Stream], tuple[tuple[Source, ...], str | None]],
+) -> StreamProblem:
     """One that cannot even be looked at says nothing of itself."""
 
     def problem(stream: Stream) -> str | None:

@@ -19,6 +19,7 @@ from dt_jupyter.failures import (
     syntax_error,
 )
 from dt_jupyter.model import DTError, Span, did_you_mean
+from dt_jupyter.sources import lost_error, name_of
 from dt_jupyter.spark import conflict_error
 from dt_jupyter.sql import SparkStatement
 
@@ -59,7 +60,11 @@ def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
         known = sources.known() + [str(s.name) for s in sources.catalog.streams()]
         hint = did_you_mean(name, known)
         made = placed(e, text, "DT-1101", name=name, hint=hint)
-        return sources.quarantined(name) or (made if made.span else _at_name(made, text, name))
+        parts = tuple(name.split("."))
+        lost = sources.quarantined(name) or lost_error(sources, name_of(parts, "default"))
+        if lost is not None:
+            return _at_name(lost, text, name)
+        return made if made.span else _at_name(made, text, name)
     if is_syntax_error(e):
         return syntax_error(e, text)
     if (missing := missing_name(e, sources.spark)) is not None:

@@ -85,9 +85,11 @@ def plan_changes(
     columns: Collection[str] | None = None,
     *,
     file_diff: bool = True,
+    evolving: bool = False,
 ) -> ChangePlan:
     """The plan for (after, upto]; `columns` are those used (None: all of them), `file_diff` says
-    whether the session can read chosen files (classic Spark)."""
+    whether the session can read chosen files (classic Spark). With `evolving` the interval is read
+    in the types at its end, across columns that were widened and structs that got fields."""
     if after == upto:
         return Unchanged()
     if after > upto:
@@ -98,10 +100,10 @@ def plan_changes(
         facts = log.commits(after, upto)
     except VersionGone as gone:
         return Unreadable("LOG_GONE", gone.sentence)
-    return plan_from_facts(facts, columns, file_diff=file_diff)
+    return plan_from_facts(facts, columns, file_diff=file_diff, evolving=evolving)
 
 
-def may_change(log: TableLog, after: int, upto: int) -> bool:
+def may_change(log: TableLog, after: int, upto: int, *, evolving: bool = False) -> bool:
     """Whether the plan for (after, upto] is another than Unchanged; looked for from the newest
     commit on, since mostly that one tells."""
     if after == upto:
@@ -111,24 +113,48 @@ def may_change(log: TableLog, after: int, upto: int) -> bool:
             return True
     except VersionGone:
         return True
-    return not isinstance(plan_changes(log, after, upto), Unchanged)
+    return not isinstance(plan_changes(log, after, upto, evolving=evolving), Unchanged)
 
 
-def find_same_rows(log: TableLog, old: int, new: int) -> int:
+def find_same_rows(log: TableLog, old: int, new: int, *, evolving: bool = False) -> int:
     """The last version up to `new` with the rows of an old one, whose files OPTIMIZE may have left
     to VACUUM; `old` where the log does not tell."""
     try:
         later = next((v - 1 for v in range(old + 1, new + 1) if log.changes_data(v)), new)
     except VersionGone:
         return old
-    return old if may_change(log, old, later) else later
+    return old if may_change(log, old, later, evolving=evolving) else later
+
+
+def feed_parts(log: TableLog, after: int, upto: int) -> list[Feed] | None:
+    """The change data feed of (after, upto] in parts, across none of which Delta refuses to read
+    it; None where it was off."""
+    parts: list[list[CommitFacts]] = [[]]
+    for f in log.commits(after, upto):
+        if _breaks_feed(f):
+            parts.append([])
+        parts[-1].append(f)
+    read = [_between_data(p) for p in parts]
+    if not all(f.feed for p in read for f in p):
+        return None
+    return [Feed(p[0].version, p[-1].version, None, 0, 0) for p in read if p]
+
+
+def _between_data(facts: Sequence[CommitFacts]) -> Sequence[CommitFacts]:
+    """From the first commit with rows to the last one."""
+    at = [i for i, f in enumerate(facts) if f.data_change]
+    return facts[at[0] : at[-1] + 1] if at else ()
 
 
 def plan_from_facts(
-    facts: Sequence[CommitFacts], columns: Collection[str] | None = None, *, file_diff: bool = True
+    facts: Sequence[CommitFacts],
+    columns: Collection[str] | None = None,
+    *,
+    file_diff: bool = True,
+    evolving: bool = False,
 ) -> ChangePlan:
     """`plan_changes` over the commits of the interval; pure."""
-    refusal = _refusal(facts, columns)
+    refusal = _refusal(facts, columns, evolving)
     if refusal is not None:
         return refusal
     data = [f for f in facts if f.data_change]
@@ -155,7 +181,9 @@ def plan_from_facts(
     return FileDiff(first, last, _total(rows), both, count)
 
 
-def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> Unreadable | None:
+def _refusal(
+    facts: Sequence[CommitFacts], columns: Collection[str] | None, evolving: bool
+) -> Unreadable | None:
     used = None if columns is None else frozenset(c.lower() for c in columns)
     for f in facts:
         change = f.schema
@@ -169,7 +197,8 @@ def _refusal(facts: Sequence[CommitFacts], columns: Collection[str] | None) -> U
             )
         if change is None:
             continue
-        touched = change.touched if used is None else change.touched & used
+        touched = change.lost if evolving else change.touched
+        touched = touched if used is None else touched & used
         if touched:
             names = ", ".join(sorted(touched))
             return Unreadable(
@@ -188,26 +217,24 @@ def reason_told(note: str | None) -> str:
     return str(json.loads(note or "{}").get("reason") or "its files changed")
 
 
-def name_before(column: str, facts: Sequence[CommitFacts]) -> str | None:
-    """What a column of the end was called before the commits; None: it is younger."""
-    name = column
-    for change in [f.schema for f in reversed(facts) if f.schema is not None]:
-        if name.lower() in map(str.lower, change.added):
-            return None
-        name = {b.lower(): a for a, b in change.renamed}.get(name.lower(), name)
-    return name
-
-
 def _last(facts: Sequence[CommitFacts], data: CommitFacts, columns: Collection[str] | None) -> int:
-    """The last version to read: of the last data commit, or the end where columns came later."""
-    known = {c.lower() for c in data.metadata.columns}
-    wanted = facts[-1].metadata.columns if columns is None else columns
-    return data.version if all(c.lower() in known for c in wanted) else facts[-1].version
+    """The last version to read: of the last data commit, or the end where columns came later, or
+    got other types."""
+    if data.metadata.schema_string == facts[-1].metadata.schema_string:
+        return data.version
+    then, now = (
+        {f["name"].lower(): f["type"] for f in m.fields}
+        for m in (data.metadata, facts[-1].metadata)
+    )
+    wanted = now if columns is None else {c.lower() for c in columns}
+    same = all(then.get(c) == now.get(c) for c in wanted)
+    return data.version if same else facts[-1].version
 
 
 def _breaks_feed(f: CommitFacts) -> bool:
-    """Delta refuses to read the feed across anything but added columns."""
-    return f.schema is not None and bool(f.schema.touched or f.schema.mapping)
+    """Delta refuses to read the feed across anything but added columns and fields."""
+    change = f.schema
+    return change is not None and bool(change.lost or change.widened or change.mapping)
 
 
 def _bytes(f: CommitFacts) -> int:

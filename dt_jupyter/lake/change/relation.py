@@ -233,16 +233,11 @@ def inserted(
     row_ids: bool = False,
 ) -> Relation:
     """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
-    of an updated row is none of them. Raises LakeError where neither feed nor row ids tell."""
-    if isinstance(plan, Unchanged | Unreadable) or (isinstance(plan, Added) and not row_ids):
+    of an updated row is none of them. Without `row_ids` the plan only adds files: else the feed
+    tells inserts from updates."""
+    if isinstance(plan, Unchanged | Unreadable) or not row_ids:
         return relation(spark, log, plan, columns, view_prefix=view_prefix, row_ids=row_ids)
-    if row_ids:
-        return _first_images(spark, log, plan, columns, view_prefix)
-    if not isinstance(plan, Feed):
-        raise LakeError("FEED_OFF: only the change data feed tells inserts from updates", plan=plan)
-    found = _feed(spark, log, plan, (*columns, "_change_type"), view_prefix, "inserts alone")
-    sql = f"(SELECT {_names(columns)}, {WEIGHT} FROM {found.sql} WHERE _change_type = 'insert')"
-    return Relation(sql, found.way, found.reason, None, found.views)
+    return _first_images(spark, log, plan, columns, view_prefix)
 
 
 def _first_images(

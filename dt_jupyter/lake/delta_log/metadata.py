@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
-DeltaType: TypeAlias = str | dict[str, Any]
-"""A type as a Delta schema's JSON has it: its name, or an object of its parts."""
-_ID = "delta.columnMapping.id"
-_COLLATIONS = "__COLLATIONS"
+from dt_jupyter.lake.delta_log.type_changes import ID, TypeChange, column_change
+
 LINKED = "dt.files.linked"
 """A property: the data files are links to those of other writers."""
 
@@ -98,13 +96,19 @@ class Metadata:
 
 @dataclass(frozen=True)
 class SchemaChange:
-    """What one commit did to the columns, by their names before it (`added`: after it)."""
+    """What one commit did to the columns, by their names before it (`added`: after it).
+
+    Of those that are `retyped`, the values of `extended` and `widened` ones are read in the new
+    type as well.
+    """
 
     new_id: bool = False
     added: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     retyped: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    widened: tuple[str, ...] = ()
     partitioning: bool = False
     mapping: bool = False
 
@@ -114,19 +118,29 @@ class SchemaChange:
         names = (*self.dropped, *self.retyped, *(a for a, _ in self.renamed))
         return frozenset(n.lower() for n in names)
 
+    @property
+    def lost(self) -> frozenset[str]:
+        """The `touched` ones whose values before are none of their values now."""
+        return self.touched - {n.lower() for n in (*self.extended, *self.widened)}
+
 
 def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
     """The difference of two metadata actions; None if id, columns and layout are the same."""
-    by_id = all(_ID in f["metadata"] for f in (*old.fields, *new.fields))
+    by_id = all(ID in f["metadata"] for f in (*old.fields, *new.fields))
     before = {_key(f, by_id): f for f in old.fields}
     after = {_key(f, by_id): f for f in new.fields}
     kept = [(before[k], after[k]) for k in before if k in after]
+    types: dict[TypeChange, list[str]] = {kind: [] for kind in TypeChange}
+    for a, b in kept:
+        types[column_change(a, b)].append(a["name"])
     change = SchemaChange(
         new_id=old.id != new.id,
         added=tuple(f["name"] for k, f in after.items() if k not in before),
         dropped=tuple(f["name"] for k, f in before.items() if k not in after),
         renamed=tuple((a["name"], b["name"]) for a, b in kept if a["name"] != b["name"]),
-        retyped=tuple(a["name"] for a, b in kept if _kind(a, by_id) != _kind(b, by_id)),
+        retyped=tuple(n for kind in TypeChange if kind is not TypeChange.SAME for n in types[kind]),
+        extended=tuple(types[TypeChange.EXTENDED]),
+        widened=tuple(types[TypeChange.WIDENED]),
         partitioning=old.partition_columns != new.partition_columns,
         mapping=old.mapping != new.mapping,
     )
@@ -134,20 +148,4 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
 
 
 def _key(column: Mapping[str, Any], by_id: bool) -> object:
-    return column["metadata"][_ID] if by_id else column["name"].lower()
-
-
-def _kind(column: Mapping[str, Any], by_id: bool) -> tuple[object, object]:
-    """A column's type without what does not change its values: comments, nullability."""
-    return _type(column["type"], by_id), column["metadata"].get(_COLLATIONS)
-
-
-def _type(type_: DeltaType, by_id: bool) -> object:
-    if not isinstance(type_, dict):
-        return type_
-    if type_["type"] == "struct":
-        fields = type_["fields"]
-        ids = [f["metadata"].get(_ID) if by_id else None for f in fields]
-        return [(f["name"], *_kind(f, by_id), i) for f, i in zip(fields, ids, strict=True)]
-    parts = ("elementType", "keyType", "valueType")
-    return type_["type"], [_type(type_[p], by_id) for p in parts if p in type_]
+    return column["metadata"][ID] if by_id else column["name"].lower()

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dt_jupyter.lake.delta_log.metadata import DeltaType
 from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.delta_log.type_changes import DeltaType
 from dt_jupyter.lake.paths import sql_string, sql_table
 from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.types import stored_name

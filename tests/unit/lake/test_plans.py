@@ -18,7 +18,6 @@ from dt_jupyter.lake import (
     may_change,
     plan_changes,
 )
-from dt_jupyter.lake.change.change_plan import name_before
 from dt_jupyter.lake.delta_log.metadata import Metadata, SchemaChange, schema_change
 from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 
@@ -176,20 +175,6 @@ def test_an_added_column_stays_readable(table) -> None:
     t.commit(info("ADD COLUMNS"), metadata(column("a"), column("b"), **FEED))
     assert plan_changes(t.log, 0, 2, ["a"]) == Feed(1, 1, None, 7, 1)
     assert plan_changes(t.log, 0, 2, ["a", "b"]) == Feed(1, 2, None, 7, 1)
-
-
-def test_a_column_is_followed_back_to_what_it_was_called(table) -> None:
-    """By its id; one that only has the name of another is younger."""
-    t = table(column("a", id_=1), column("b", id_=2))
-    t.commit(info("RENAME COLUMN"), metadata(column("c", id_=1), column("b", id_=2)))
-    t.commit(info("DROP COLUMNS"), metadata(column("c", id_=1)))
-    t.commit(info(), add("x"))
-    t.commit(info("ADD COLUMNS"), metadata(column("c", id_=1), column("a", id_=3)))
-    t.commit(info("RENAME COLUMN"), metadata(column("D", id_=1), column("a", id_=3)))
-    for version, then in ((0, "a"), (1, "c"), (4, "c"), (5, "d")):
-        assert name_before("d", t.log.commits(version, 5)) == then
-    for version, before in ((3, None), (4, "a")):
-        assert name_before("a", t.log.commits(version, 5)) == before
 
 
 def test_another_partitioning(table) -> None:

@@ -117,3 +117,22 @@ def test_looking_back_finds_the_ticks_that_looking_ahead_found() -> None:
             moment = moment.plus(timedelta(minutes=15).total_seconds())
             passed = [tick for tick in ahead if tick <= moment]
             assert cron.newest(start, moment) == (passed[-1] if passed else None), (text, moment)
+
+
+@pytest.mark.parametrize(
+    ("cron", "days"),
+    [
+        ("0 0 13 * FRI", [2, 9, 13, 16]),  # both restricted: either
+        ("0 0 */2 * WED", [7, 21]),  # one begins with a star: both
+        ("0 0 13 * */5", []),
+        ("0 0 * * WED", [7, 14, 21, 28]),
+        ("0 0 13 * *", [13]),
+    ],
+)
+def test_day_and_weekday_are_combined_as_by_vixie_cron(cron: str, days: list[int]) -> None:
+    schedule = TaskSchedule.parse(f"USING CRON {cron} UTC")
+    found, now = [], utc("2025-12-31")
+    while (tick := schedule.following(now, now)) is not None and tick < utc("2026-02-01"):
+        found.append(tick.datetime.day)
+        now = tick
+    assert found == days
