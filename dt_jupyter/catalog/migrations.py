@@ -346,6 +346,8 @@ _LEADING_SCHEDULER: Migration = (
     ),
 )
 
+_STATEMENTS: Migration = ("ALTER TABLE intent ADD COLUMN steps TEXT",)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
     _STREAMS,
@@ -366,4 +368,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ALERTS,
     _VALUES_ON_CHANGE,
     _LEADING_SCHEDULER,
+    _STATEMENTS,
 )
