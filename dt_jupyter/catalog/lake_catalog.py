@@ -10,12 +10,13 @@ from dt_jupyter.catalog.history import History
 from dt_jupyter.catalog.holds import Holds
 from dt_jupyter.catalog.lake_events import LakeEvents
 from dt_jupyter.catalog.registry import RegisteredSources, Warehouses
+from dt_jupyter.catalog.registry_points import RegistryPoints
 from dt_jupyter.catalog.rights import RightRows
 from dt_jupyter.catalog.scheduler_runs import SchedulerRuns
 from dt_jupyter.catalog.schema_names import SchemaNames
 from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
-from dt_jupyter.catalog.streams import StreamRows
+from dt_jupyter.catalog.statements import StatementRows
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import Watch
@@ -25,11 +26,12 @@ class Catalog(
     DynamicTables,
     Warehouses,
     RegisteredSources,
+    RegistryPoints,
     Versions,
     Attempts,
     StageRows,
     History,
-    StreamRows,
+    StatementRows,
     Holds,
     Definitions,
     SchedulerRuns,

@@ -351,6 +351,7 @@ _STREAM_MEANINGS: Migration = (
     "ALTER TABLE stream ADD COLUMN meaning TEXT",
     "ALTER TABLE dropped_stream ADD COLUMN meaning TEXT",
 )
+_STATEMENTS: Migration = ("ALTER TABLE intent ADD COLUMN steps TEXT",)
 
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
@@ -374,4 +375,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _LEADING_SCHEDULER,
     _DEAD_LETTERS,
     _STREAM_MEANINGS,
+    _STATEMENTS,
 )

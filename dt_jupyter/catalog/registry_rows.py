@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.registry_log import Entry, RegistryPicture, RegistryRow
 from dt_jupyter.catalog.triggers import is_sqlite, key_text
+from dt_jupyter.model import Name
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,33 @@ def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[s
             name = ".".join(str((row or before.rows[each])[c]) for c in kind.name)
             changed.setdefault(kind.table, []).append(name.removeprefix("default."))
     return changed
+
+
+def rows_of(connection: Connection, objects: Collection[tuple[str, str]]) -> RegistryPicture:
+    """The objects of these kinds and names, as they stand; the name `*` is that of all."""
+    found = RegistryPicture()
+    for (table, key), row in picture(connection).rows.items():
+        name = Name(*parts).sql if len(parts := _name_parts(table, row)) == 2 else parts[0]
+        if (table, name) in objects or (table, "*") in objects:
+            found.rows[table, key] = row
+    return found
+
+
+def _name_parts(table: str, row: RegistryRow) -> list[str]:
+    return [str(row[column]) for column in KINDS[table].name]
+
+
+def restore_some(
+    connection: Connection, wanted: RegistryPicture, objects: Collection[tuple[str, str]]
+) -> None:
+    """As `restore`, of the objects of these kinds and names alone."""
+    now = rows_of(connection, objects)
+    for each in now.rows.keys() | wanted.rows.keys():
+        row, kind = wanted.rows.get(each), KINDS[each[0]]
+        if row != now.rows.get(each):
+            kept = _remove(connection, kind, each[1])
+            if row is not None:
+                _put(connection, kind, {**kept, **row})
 
 
 def renumber(connection: Connection, stamp: int) -> None:

@@ -263,6 +263,7 @@ intent = _table(
     Column("started", Text),
     Column("targets", Text),  # JSON: files that say what is published; null: not decided
     Column("expires", StoredTimestamp),  # from when another host may settle it
+    Column("steps", Text),  # JSON of a statement over several objects; null: it consumes streams
 )
 hold = _table(
     "hold",

@@ -36,7 +36,17 @@ from dt_jupyter.catalog.rows import (
 )
 from dt_jupyter.catalog.sqlite import SqliteFile
 from dt_jupyter.catalog.values import Attempt
-from dt_jupyter.model import Clock, Intent, LakeEvent, Leftovers, Name, Timestamp, error
+from dt_jupyter.lake import reach
+from dt_jupyter.model import (
+    Clock,
+    Intent,
+    LakeEvent,
+    Leftovers,
+    Name,
+    StatementIntent,
+    Timestamp,
+    error,
+)
 
 T = TypeVar("T")
 _log = logging.getLogger("dt_jupyter.catalog")
@@ -134,7 +144,7 @@ class Store:
         self._open_database()
         self._observe()
 
-    def let_go(self, ended: Attempt | Intent) -> None:
+    def let_go(self, ended: Attempt | Intent | StatementIntent) -> None:
         """It has ended here, though the catalog may not have been told: to this engine it is as one
         whose process is gone."""
         self._let_go.add(ended.id)
@@ -168,6 +178,7 @@ class Store:
         self._tell(noted)
         if self.written is not None:
             self.written()
+        reach("catalog_written")
 
     def _tell(self, noted: tuple[LakeEvent, ...]) -> None:
         """What was committed is so, whatever those say who hear of it."""

@@ -161,6 +161,16 @@ class StreamRows(Store):
                 self._forget_stuck(connection, found.intent)
         self.quarantine.lift(STREAM_SHELF.kind, name)
 
+    def purge_stream(self, stream_id: str) -> None:
+        """Forget a stream wholly; it cannot be undropped. DT-3203 while it is consumed."""
+        own = _stream.c.id == stream_id
+        with self._write() as connection:
+            found = self._one(connection, select(_stream).where(own), STREAM_SHELF)
+            if found is not None:
+                self._require_free(found, stuck=True)
+            connection.execute(_stream.delete().where(own))
+            connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
+
     def _keep_dropped(self, connection: Connection, stream_id: str) -> None:
         """It can be brought back as it stands."""
         columns = [c for c in _stream.columns if c.name != "intent"]
@@ -330,16 +340,16 @@ class StreamRows(Store):
             return row, _to_intent(row, self.root)
 
         with self._read() as connection:
-            rows = self._listed_as(connection, select(_intent), INTENTS, read)
-        now = self._lease_time() if rows else None
-        return tuple(i for r, i in rows if now is not None and self._is_orphan(r, now))
+            query = select(_intent).where(_intent.c.steps.is_(None))
+            rows = self._listed_as(connection, query, INTENTS, read)
+        return tuple(intent for row, intent in rows if self._is_orphan(row))
 
-    def _is_orphan(self, row: RowMapping, now: Timestamp) -> bool:
+    def _is_orphan(self, row: RowMapping) -> bool:
         owner = owner_of(row)
         if owner.uid == self.owner.uid:
             return row["targets"] is not None or row["id"] in self._let_go
         if owner.host != self.owner.host:
-            return row["expires"] is not None and row["expires"] <= now
+            return row["expires"] is not None and row["expires"] <= self._lease_time()
         return not self._alive(owner)
 
     # -- small things -----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, tuple_
 
@@ -28,6 +28,11 @@ from dt_jupyter.model import (
 )
 
 _table = schema.dynamic_table
+_ALTERED = (
+    "definition", "mode", "effective_mode", "mode_reason", "needs_reinit", "target_lag_seconds",
+    "warehouse", "comment", "cluster_by", "retention_days", "scheduler_enabled", "alter_sources",
+)  # fmt: skip
+"""What CREATE OR ALTER may change."""
 _IN_GRAPH = frozenset(("name", "definition", "target_lag", "warehouse", "scheduling"))
 
 
@@ -224,6 +229,19 @@ class DynamicTables(graph.GraphHistory):
         with self._write() as connection:
             return apply(connection, dt_id, changes, "ALTER", self.clock.now())
 
+    def altered_columns(self, table: DynamicTable) -> dict[str, Any]:
+        """What CREATE OR ALTER may change of a table, as JSON; `reinstate` takes it."""
+        row = from_table(table, self.root)
+        return {column: row[column] for column in _ALTERED}
+
+    def reinstate(self, dt_id: str, columns: Mapping[str, Any]) -> DynamicTable:
+        """The table with these columns again. DT-1101 if it is gone."""
+        with self._write() as connection:
+            row = row_of(connection, dt_id)
+            wanted = to_table(cast(RowMapping, {**row, **columns}), self.root)
+            changes = {field: getattr(wanted, field) for field in map(_field_of, columns)}
+            return apply(connection, dt_id, changes, "ALTER", self.clock.now())
+
     def rename(self, old: Name, new: Name) -> DynamicTable:
         """DT-1101, DT-1105."""
         with self._write() as connection:
@@ -323,6 +341,10 @@ class DynamicTables(graph.GraphHistory):
                 hint=did_you_mean(str(name), known, "See SHOW DYNAMIC TABLES."),
             )
         return found
+
+
+def _field_of(column: str) -> str:
+    return "target_lag" if column == "target_lag_seconds" else column
 
 
 def _names(connection: Connection, which: ColumnElement[bool]) -> list[str]:

@@ -9,21 +9,27 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dt_jupyter.catalog import CatalogWarning
+from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.lake import (
+    ask_again,
     drop_folder,
     folder_exists,
+    free_label,
     is_delta,
     list_folders,
     put_aside,
     register,
+    remove_folder,
     restore_folder,
 )
-from dt_jupyter.model import DTError, Name, Named, did_you_mean, error, undo
+from dt_jupyter.model import DTError, Name, Named, did_you_mean, error
 from dt_jupyter.sources import Sources, holder
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import SparkKind, SparkStatement
+from dt_jupyter.streams import StatementLog, StatementRecord
 
 _MADE = (SparkKind.CREATE_TABLE, SparkKind.CREATE_VIEW)
 _ALTERED = (SparkKind.ALTER_TABLE, SparkKind.ALTER_VIEW)
@@ -37,6 +43,7 @@ class LakeTables:
     sources: Sources
     known: Callable[[], Mapping[Name, str]]
     """The folders of all tables of the lake, by name."""
+    log: StatementLog
     _behind: set[Name] = field(default_factory=set)
     """What later sessions do not know as it stands."""
     _remembering: threading.Lock = field(default_factory=threading.Lock)
@@ -100,24 +107,57 @@ class LakeTables:
     def drop(self, name: Name) -> bool:
         """A table in the lake's folder is put aside, so that `undrop` can bring it back; False,
         with nothing done, where it is not one."""
-        return self.put_aside(name) is not None
+        if self._own_folder(name) is None:
+            return False
+        with self.log.begin(f"DROP TABLE {name}") as record:
+            return self.put_aside(name, record) is not None
 
-    def put_aside(self, name: Name) -> Path | None:
-        """As `drop`; where its folder is then."""
-        spark, layout = self.sources.spark, self.sources.layout
-        relation = lookup(spark, name)
+    def put_aside(self, name: Name, record: StatementRecord) -> str | None:
+        """As `drop`, a step of a statement; the label under which its folder is then."""
+        path = self._own_folder(name)
+        if path is None:
+            return None
+        label = free_label(self.sources.layout.trash, _label(name))
+        place = self._place(name, path)
+        record.will(StepKind.TABLE_ASIDE, **place, label=label)
+        aside = drop_folder(path, self.sources.layout.trash, label).name
+        if aside != label:  # another process was faster
+            record.will(StepKind.TABLE_ASIDE, **place, label=aside)
+        self._unregister(name)
+        return aside
+
+    def _own_folder(self, name: Name) -> Path | None:
+        """Of a Delta table in the lake's folder."""
+        relation, tables = lookup(self.sources.spark, name), self.sources.layout.tables
         if relation is None or relation.provider != "delta" or not relation.location:
             return None
         path = Path(relation.location)
-        if layout.tables.resolve() not in path.resolve().parents or not is_delta(path):
-            return None
-        aside = drop_folder(path, layout.trash, _label(name))
-        try:
-            self._unregister(name)
-        except BaseException as e:
-            undo(e, lambda: restore_folder(aside, path))
-            raise
-        return aside
+        inside = tables.resolve() in path.resolve().parents
+        return path if inside and is_delta(path) else None
+
+    def _place(self, name: Name, path: Path) -> dict[str, Any]:
+        table_id = self.sources.logs[str(path)].table_id()
+        return {"name": [name.schema, name.table], "path": str(path), "table_id": table_id}
+
+    def return_aside(self, facts: Mapping[str, Any]) -> None:
+        """Undoes `put_aside`."""
+        name, path = Name(*facts["name"]), Path(facts["path"])
+        aside = self.sources.layout.trash / facts["label"]
+        if self._holds(aside, facts):
+            restore_folder(aside, path)
+        if self._holds(path, facts):
+            self._know(name, path)
+
+    def _holds(self, path: Path, facts: Mapping[str, Any]) -> bool:
+        """Whether the table is there."""
+        ask_again()
+        return is_delta(path) and self.sources.logs[str(path)].table_id() == facts["table_id"]
+
+    def _know(self, name: Name, path: Path) -> None:
+        """By name, here and later."""
+        register(self.sources.spark, name, path)
+        self._record(name, str(path))
+        self.sources.catalog.quarantine.lift(Named.TABLE, name)
 
     def _unregister(self, name: Name) -> None:
         """Known by name no more; its folder has gone before, since Spark would delete it."""
@@ -152,24 +192,45 @@ class LakeTables:
             raise error("DT-1118", name=name, problem=problem, hint=hint)
         if holder(self.sources.catalog, spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-        self._bring_back(name, dropped)
+        with self.log.begin(f"UNDROP TABLE {name}") as record:
+            self._bring_back(name, dropped, record)
 
-    def restore(self, name: Name, label: str) -> None:
+    def restore(self, name: Name, label: str, record: StatementRecord) -> None:
         """The table whose folder was put aside under that label. DT-1118 where it is gone."""
         dropped = self.sources.layout.trash / label
         if not is_delta(dropped):
             raise error("DT-1118", name=name, problem="its files are gone", hint="")
-        self._bring_back(name, dropped)
+        self._bring_back(name, dropped, record)
 
-    def _bring_back(self, name: Name, dropped: Path) -> None:
-        spark, folder = self.sources.spark, self.sources.layout.free(name)
+    def _bring_back(self, name: Name, dropped: Path, record: StatementRecord) -> None:
+        folder = self.sources.layout.free(name)
+        record.will(
+            StepKind.TABLE_BACK,
+            **{**self._place(name, dropped), "path": str(folder)},
+            label=dropped.name,
+        )
         restore_folder(dropped, folder)
-        try:
-            register(spark, name, folder)
-            self._record(name, str(folder))
-        except BaseException as e:
-            undo(e, lambda: restore_folder(folder, dropped), lambda: self._unregister(name))
-            raise
+        self._know(name, folder)
+
+    def put_back(self, facts: Mapping[str, Any]) -> None:
+        """Undoes `restore` and `undrop`."""
+        name, path = Name(*facts["name"]), Path(facts["path"])
+        if self._holds(path, facts):
+            drop_folder(path, self.sources.layout.trash, facts["label"])
+        if self.known_path(name) in (None, str(path)):
+            self._unregister(name)
+
+    def unmake(self, facts: Mapping[str, Any]) -> None:
+        """Undoes a table that was made at a folder of its own."""
+        name, path = Name(*facts["name"]), Path(facts["path"])
+        if self.known_path(name) in (None, str(path)):
+            self._unregister(name)
+        if not is_delta(path) or self._holds(path, facts):
+            remove_folder(path)
+
+    def known_path(self, name: Name) -> str | None:
+        """Where later sessions find the table."""
+        return next((t.path for t in self.sources.catalog.tables() if t.name == name), None)
 
     def _dropped(self, label: str) -> Path | None:
         trash = self.sources.layout.trash

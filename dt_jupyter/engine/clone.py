@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import found_by
-from dt_jupyter.engine.create import Created, Creator
+from dt_jupyter.engine.create import Created, Creator, making
 from dt_jupyter.lake import (
     Cloned,
     CloneMark,
@@ -113,13 +113,10 @@ class Cloner:
             raise error("DT-1106", name=name, path=path)
         if statement.warehouse is not None:
             catalog.warehouse(statement.warehouse)
-        try:
+        with self.creator.log.begin(f"CREATE DYNAMIC TABLE {name}", making(table, existing)):
             self.creator.register(table, existing)
             record = self._fill(table, original, contents)
             self.creator.publisher.publish(catalog.require(name))
-        except BaseException as e:
-            self.creator.undo(e, table, existing)
-            raise
         return Created(catalog.require(name), None, record, _said(name, original, contents))
 
     def contents(self, original: DynamicTable, at: Moment | None) -> CloneContents | None:

@@ -7,12 +7,15 @@ their first refresh is NO_DATA, and else it is the change.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.definition import DefinitionRequest
 from dt_jupyter.engine.clone import CloneContents, Cloner
-from dt_jupyter.lake import Cloned, clone_table, register, remove_folder
+from dt_jupyter.engine.create import making
+from dt_jupyter.engine.step_kinds import StepKind
+from dt_jupyter.lake import Cloned, clone_table, register
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -25,8 +28,8 @@ from dt_jupyter.model import (
     ViewSource,
     count_of,
     error,
+    plain,
     quote,
-    undo,
 )
 from dt_jupyter.replay import vacuum_lock
 from dt_jupyter.sources import Layout, Moment, Sources, name_of
@@ -38,7 +41,7 @@ from dt_jupyter.sql import (
     relations_in,
     statement_values as S,
 )
-from dt_jupyter.streams import Points, Streams
+from dt_jupyter.streams import Points, StatementRecord, Streams
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,13 @@ def _reads_of_table(table: DynamicTable, contents: CloneContents | None) -> froz
 
 @dataclass
 class SchemaCloner:
-    """Clones one schema; `undone` is what takes back what was made so far, the last first."""
+    """Clones one schema."""
 
     cloner: Cloner
     streams: Streams
     known_tables: Callable[[], Mapping[Name, str]]
     points: Points
     made: dict[str, Cloned] = field(default_factory=dict)
-    undone: list[Callable[[], object]] = field(default_factory=list)
 
     @property
     def sources(self) -> Sources:
@@ -104,15 +106,13 @@ class SchemaCloner:
             if statement.action is CreateAction.IF_NOT_EXISTS:
                 return f"{new} already exists, nothing done."
             raise error("DT-1105", kind="Schema", name=new)
-        try:
+        text = f"CREATE SCHEMA {plain(new)} CLONE {plain(old)}"
+        with self.cloner.creator.log.begin(text) as record:
             with vacuum_lock(self.layout):
                 contents = self._contents(old, at)
-                self._make(contents, new)
+                self._make(contents, new, record)
             for stream in contents.streams:
-                self._stream(stream, old, new)
-        except BaseException as e:
-            undo(e, *reversed(self.undone))
-            raise
+                self._stream(stream, old, new, record)
         return _said(old, new, contents, self._left(old))
 
     # -- what there is ----------------------------------------------------------------------------
@@ -160,43 +160,45 @@ class SchemaCloner:
 
     # -- what is made -----------------------------------------------------------------------------
 
-    def _make(self, contents: SchemaContents, new: str) -> None:
-        spark = self.sources.spark
-        spark.sql(f"CREATE DATABASE {quote(new)}")
+    def _make(self, contents: SchemaContents, new: str, record: StatementRecord) -> None:
+        record.will(StepKind.SCHEMA_MADE, schema=new)
+        self.sources.spark.sql(f"CREATE DATABASE {quote(new)}")
         self.cloner.creator.publisher.part_folder(new)
-        self.undone.append(lambda: spark.sql(f"DROP DATABASE {quote(new)} CASCADE"))
         for name, (source, version) in contents.tables.items():
-            self._clone_table(source, {version, *contents.versions(source.table_id)}, name, new)
+            versions = {version, *contents.versions(source.table_id)}
+            self._clone_table(source, versions, Name(new, name.table), record)
         for name in contents.in_order():
             if name in contents.views:
-                self._view(contents.views[name], new)
+                self._view(contents.views[name], new, record)
             else:
-                self._dynamic_table(contents, name, new)
+                self._dynamic_table(contents, name, new, record)
 
-    def _clone_table(self, source: Source, versions: set[int], name: Name, new: str) -> None:
+    def _clone_table(
+        self, source: Source, versions: set[int], there: Name, record: StatementRecord
+    ) -> None:
         assert source.path is not None
-        there, catalog = Name(new, name.table), self.sources.catalog
         folder, snapshots = self.layout.free(there), self.cloner.snapshots
-        newest = max(versions)
+        table_id, name = str(uuid.uuid4()), [there.schema, there.table]
+        record.will(StepKind.TABLE_MADE, name=name, path=str(folder), table_id=table_id)
         try:
-            made = clone_table(self.sources.logs[source.path], versions, folder)
+            made = clone_table(self.sources.logs[source.path], versions, folder, table_id=table_id)
         except FileNotFoundError as e:
-            raise snapshots.past_retention(source, newest) from e
-        self.undone.append(lambda: remove_folder(folder))
+            raise snapshots.past_retention(source, max(versions)) from e
         register(self.sources.spark, there, folder)
-        catalog.record_table(there, made.table_id, str(folder))
-        self.undone.append(lambda: catalog.forget(there))
+        self.sources.catalog.record_table(there, table_id, str(folder))
         self.made[source.table_id] = made
 
-    def _view(self, view: ViewSource, new: str) -> None:
-        there, catalog = Name(new, view.name.table), self.sources.catalog
+    def _view(self, view: ViewSource, new: str, record: StatementRecord) -> None:
+        there = Name(new, view.name.table)
         text = _moved(view.text, view.name, new)
+        record.will(StepKind.VIEW_MADE, name=[there.schema, there.table])
         self.sources.spark.sql(f"CREATE VIEW {there.sql} AS {text}")
         found = lookup(self.sources.spark, there)
-        catalog.record_view(there, found.text if found and found.text else text)
-        self.undone.append(lambda: catalog.forget(there))
+        self.sources.catalog.record_view(there, found.text if found and found.text else text)
 
-    def _dynamic_table(self, contents: SchemaContents, name: Name, new: str) -> None:
+    def _dynamic_table(
+        self, contents: SchemaContents, name: Name, new: str, record: StatementRecord
+    ) -> None:
         original, taken = contents.dynamic[name]
         creator, catalog, there = self.cloner.creator, self.sources.catalog, Name(new, name.table)
         old = taken.definition if taken else original.definition
@@ -206,8 +208,9 @@ class SchemaCloner:
         made = replace(self.cloner.row(original, there, taken, {}), definition=definition)
         if self._is_replaced(old, taken):
             made = replace(made, needs_reinit=Reason("SOURCE_REPLACED", "a source is another now"))
+        step = making(made, None)
+        record.will(step.kind, **step.facts)
         catalog.create(made)
-        self.undone.append(lambda: creator.undo(RuntimeError("the clone"), made, None))
         if taken is not None:
             self.made[original.id] = replace(
                 self.cloner.take_over(made, original, taken)[1], table_id=made.id
@@ -254,7 +257,7 @@ class SchemaCloner:
         known = taken.frontier_of_clone.versions
         return any(s.table_id not in known for s in taken.definition.sources if s.kind != "FOREIGN")
 
-    def _stream(self, stream: Stream, old: str, new: str) -> None:
+    def _stream(self, stream: Stream, old: str, new: str, record: StatementRecord) -> None:
         source = stream.source
         there = Name(new, source.table) if source.schema == old else source
         made = S.CreateStream(
@@ -266,9 +269,9 @@ class SchemaCloner:
             comment=stream.comment,
             extension_days=stream.extension_days,
         )
-        self.streams.create(made, self.points)
-        catalog = self.sources.catalog
-        self.undone.append(lambda: catalog.drop_stream(made.name, from_sink=True))
+        stream_id = uuid.uuid4().hex
+        record.will(StepKind.STREAM_MADE, id=stream_id)
+        self.streams.create(made, self.points, stream_id)
 
 
 def _moved(text: str, name: Name, new: str) -> str:

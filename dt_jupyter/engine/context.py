@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dt_jupyter.reports import Events, Lineages, Nodes
     from dt_jupyter.sources import Layout, Publisher, Sources
     from dt_jupyter.spark import RefreshSessions
-    from dt_jupyter.streams import Changes, Streams, Transactions
+    from dt_jupyter.streams import Changes, StatementLog, Streams, Transactions
     from dt_jupyter.watching import AlertWatch
 
 
@@ -89,6 +89,7 @@ class Context:
     functions: Functions
     transactions: Transactions
     access: Access
+    log: StatementLog
 
     @property
     def spark_rights(self) -> SparkRights:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import (
     DEFAULT_DAYS,
@@ -23,9 +23,10 @@ from dt_jupyter.engine.frozen_regions import (
     with_region,
 )
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import enable_feed, remove_folder
+from dt_jupyter.lake import enable_feed, is_delta, remove_folder
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -38,9 +39,10 @@ from dt_jupyter.model import (
     RefreshTrigger,
     SchedulingState,
     SourceKind,
+    Step,
     Timestamp,
     error,
-    undo,
+    run_all,
 )
 from dt_jupyter.refresh import (
     ContentsVerdict,
@@ -48,21 +50,15 @@ from dt_jupyter.refresh import (
     KeptContents,
     derive_contents,
     judge_contents,
+    recover_table,
 )
 from dt_jupyter.sources import Publisher, Sources, require_free
 from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
 from dt_jupyter.sql import CreateAction, CreateDynamicTable
-from dt_jupyter.streams import RETENTION_DAYS
+from dt_jupyter.streams import RETENTION_DAYS, StatementLog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-_ALTERED = (
-    "definition", "mode", "effective_mode", "mode_reason", "needs_reinit", "target_lag",
-    "warehouse", "comment", "cluster_by", "retention_days", "scheduler_enabled", "alter_sources",
-)  # fmt: skip
-"""What CREATE OR ALTER may change."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +85,7 @@ class Creator:
     publisher: Publisher
     clock: Clock
     access: Access
+    log: StatementLog
 
     @property
     def regions(self) -> Regions:
@@ -141,14 +138,11 @@ class Creator:
         check_cancelled()
         notes = self._alter_sources(statement, defined)
         table = self._row(statement, defined)
-        try:
+        with self.log.begin(f"CREATE DYNAMIC TABLE {table.name}", making(table, existing)):
             self.register(table, existing)
             check_cancelled()
             record = self._initialise(table)
             _require_success(record)
-        except BaseException as e:
-            self.undo(e, table, existing)
-            raise
         made = "replaced" if existing else "created"
         return Created(
             catalog.require(statement.name),
@@ -221,7 +215,6 @@ class Creator:
     ) -> Created:
         """The definition and the modes of `row` for the table, with its rows kept, derived or
         computed."""
-        name = existing.name
         verdict = self._judge(existing, defined)
         modes: dict[str, object] = {
             "definition": row.definition,
@@ -229,30 +222,49 @@ class Creator:
             "effective_mode": row.effective_mode,
             "mode_reason": row.mode_reason,
         }
-        said = f"Dynamic table {name} altered"
-        if isinstance(verdict, KeptContents):
-            table = self.sources.catalog.update(existing.id, **modes, **common)
+        changes = {**modes, **common}
+        altering = self._altering(existing, changes)
+        with self.log.begin(f"ALTER DYNAMIC TABLE {existing.name}", altering):
+            record, said = self._change_rows(existing, row, defined, changes, verdict)
+            table = self.sources.catalog.require(existing.name)
             self._finish_alter(existing, table)
-            return Created(table, defined, None, f"{said}; its rows are kept.", notes)
+        return Created(
+            table, defined, record, f"Dynamic table {existing.name} altered{said}.", notes
+        )
+
+    def _change_rows(
+        self,
+        existing: DynamicTable,
+        row: DynamicTable,
+        defined: Defined,
+        changes: Mapping[str, object],
+        verdict: ContentsVerdict,
+    ) -> tuple[RefreshRecord | None, str]:
+        """The refresh that it took, and what became of the rows."""
+        catalog = self.sources.catalog
+        if isinstance(verdict, KeptContents):
+            catalog.update(existing.id, **changes)
+            return None, "; its rows are kept"
         if isinstance(verdict, Derivable):
             standing = replace(self._standing(existing), cluster_by=row.cluster_by)
             derive_contents(self.graph.refresher, standing, defined, verdict)
-            self.publisher.publish(self.sources.catalog.require(name))
-            said = f"{said}; its rows were derived from those that it had"
+            self.publisher.publish(catalog.require(existing.name))
+            table = catalog.update(existing.id, **changes)
         else:
-            modes["needs_reinit"] = verdict
-        table = self.sources.catalog.update(existing.id, **modes, **common)
+            table = catalog.update(existing.id, **changes, needs_reinit=verdict)
         record = None
-        try:
-            if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
-                record = self.graph.refresh(table, RefreshTrigger.CREATION)
-            _require_success(record)
-        except BaseException as e:
-            undo(e, lambda: self._unaltered(existing))
-            raise
-        table = self.sources.catalog.require(name)
-        self._finish_alter(existing, table)
-        return Created(table, defined, record, f"{said}.", notes)
+        if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
+            record = self.graph.refresh(table, RefreshTrigger.CREATION)
+        _require_success(record)
+        derived = isinstance(verdict, Derivable)
+        return record, "; its rows were derived from those that it had" if derived else ""
+
+    def _altering(self, existing: DynamicTable, changes: Mapping[str, Any]) -> Step:
+        columns = self.sources.catalog.altered_columns
+        before, after = columns(existing), columns(replace(existing, **changes))
+        del after["needs_reinit"]
+        facts = {"id": existing.id, "sequence": existing.sequence}
+        return Step(StepKind.DYNAMIC_TABLE_ALTERED, {**facts, "before": before, "after": after})
 
     def freeze(self, table: DynamicTable, where: str | None) -> Created:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
@@ -351,38 +363,48 @@ class Creator:
         if name.schema != "delta" and not self.sources.is_file_list(path):
             self.sources.catalog.record_table(name, table_id, path)
 
-    def _unaltered(self, existing: DynamicTable) -> None:
-        """The definition and the options that a table had; not where rows of the new definition
-        are committed, and something failed only after."""
-        now = self.sources.catalog.by_id(existing.id)
-        if now is None or now.sequence != existing.sequence:
+    def unalter(self, facts: Mapping[str, Any]) -> None:
+        """The definition and the options that a table had; where rows of the new definition are
+        committed, those that it was to have."""
+        table = self._recovered(facts["id"])
+        if table is None:
             return
-        self.sources.catalog.update(
-            existing.id, **{field: getattr(existing, field) for field in _ALTERED}
-        )
+        side = "before" if table.sequence == facts["sequence"] else "after"
+        self._finish_alter(table, self.sources.catalog.reinstate(table.id, facts[side]))
 
-    def undo(
-        self, failure: BaseException, table: DynamicTable, replaced: DynamicTable | None
-    ) -> None:
+    def _recovered(self, dt_id: str) -> DynamicTable | None:
+        """The table with what its log has of refreshes whose process is gone; None where it is
+        dropped."""
+        catalog, path = self.sources.catalog, str(self.sources.layout.public(dt_id))
+        table = catalog.by_id(dt_id)
+        if table is None or table.dropped is not None:
+            return None
+        if is_delta(path):
+            recover_table(catalog, self.sources.logs[path], table)
+        return catalog.by_id(dt_id)
+
+    def unmake(self, facts: Mapping[str, Any]) -> None:
         """A table that could not be made leaves no trace, and what it replaced is back."""
-        self.sources.catalog.leftovers.undo(
-            failure,
-            lambda: self._forget(table),
-            lambda: self._bring_back(table.name, replaced),
-            lambda: self._publish_again(table.name),
-            lambda: self._remove(table),
+        dt_id, name = facts["id"], Name(*facts["name"])
+        run_all(
+            (
+                lambda: self._forget(dt_id),
+                lambda: self._bring_back(name, facts["replaced"]),
+                lambda: self._publish_again(name),
+                lambda: remove_folder(self.sources.layout.folder(dt_id)),
+            )
         )
 
-    def _forget(self, table: DynamicTable) -> None:
+    def _forget(self, dt_id: str) -> None:
         catalog = self.sources.catalog
-        row = catalog.by_id(table.id)
+        row = catalog.by_id(dt_id)
         if row is not None and row.dropped is None:
             catalog.drop(row.name)
-        catalog.purge(table.id)
+        catalog.purge(dt_id)
 
-    def _bring_back(self, name: Name, replaced: DynamicTable | None) -> None:
+    def _bring_back(self, name: Name, replaced: str | None) -> None:
         catalog = self.sources.catalog
-        row = catalog.by_id(replaced.id) if replaced is not None else None
+        row = catalog.by_id(replaced) if replaced is not None else None
         if row is not None and row.dropped is not None and catalog.get(name) is None:
             catalog.undrop(name)
 
@@ -394,8 +416,14 @@ class Creator:
         else:
             self.publisher.unpublish(name)
 
-    def _remove(self, table: DynamicTable) -> None:
-        remove_folder(self.sources.layout.folder(table.id))
+
+def making(table: DynamicTable, replaced: DynamicTable | None) -> Step:
+    """The step that makes a dynamic table, in the place of the one that it replaces."""
+    name = [table.name.schema, table.name.table]
+    return Step(
+        StepKind.DYNAMIC_TABLE_MADE,
+        {"id": table.id, "name": name, "replaced": replaced and replaced.id},
+    )
 
 
 def _is_other(existing: DynamicTable, row: DynamicTable) -> bool:

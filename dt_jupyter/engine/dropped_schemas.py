@@ -15,25 +15,31 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.engine.rights.lives import drop_schema_rights
+from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.lake import write_durable
 from dt_jupyter.model import (
     EXTENSION_DAYS,
     Name,
     Named,
+    Step,
     Stream,
     StreamMeaning,
     Timestamp,
     ViewSource,
     did_you_mean,
     error,
+    plain,
     quote,
-    undo,
 )
 from dt_jupyter.sources import lost_names, without_data
 from dt_jupyter.spark import RelationKind, lookup
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from dt_jupyter.engine.context import Context
+    from dt_jupyter.streams import StatementRecord
 
 
 _log = logging.getLogger("dt_jupyter.engine")
@@ -57,26 +63,85 @@ class DroppedSchema:
         return f" Not restored: {', '.join(self.acting)}." if self.acting else ""
 
 
-def drop_schema(context: Context, schema: str, run: Callable[[], object]) -> None:
-    """Drops a schema with all that it holds: `run` has Spark drop it, once the lake's tables are
-    put aside. A failure brings those back."""
-    held = _held(context, schema)
-    aside: dict[str, str] = {}
-    file: Path | None = None
-    try:
-        for table in held:
-            path = context.lake_tables.put_aside(Name(schema, table))
-            if path is not None:
-                aside[table] = path.name
-        file = _write(context, schema, aside)
-        run()
-    except BaseException as e:
-        undo(
-            e,
-            *(lambda t=t: context.lake_tables.undrop(Name(schema, t)) for t in aside),
-            *([file.unlink] if file is not None else []),
-        )
-        raise
+def drop_schema(
+    context: Context, schema: str, run: Callable[[], DataFrame], *, cascade: bool
+) -> DataFrame:
+    """Drops a schema, with `cascade` with all that it holds: `run` has Spark drop it, once the
+    lake's tables are put aside. It is dropped whole or not at all: from when Spark has dropped it,
+    it is completed, and until then a failure brings all of it back."""
+    there = context.spark.catalog.databaseExists(quote(schema))
+    dropping = Step(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})
+    with context.log.begin(f"DROP SCHEMA {plain(schema)}", dropping) as record:
+        if there and cascade:
+            _put_aside(context, schema, record)
+        done = run()
+        record.decide(StepKind.FORGET_SCHEMA, **_held_by_catalog(context, schema))
+    return done
+
+
+def _put_aside(context: Context, schema: str, record: StatementRecord) -> None:
+    """The tables of a schema, and what UNDROP SCHEMA brings back."""
+    aside = {}
+    for table in _held(context, schema):
+        label = context.lake_tables.put_aside(Name(schema, table), record)
+        if label is not None:
+            aside[table] = label
+    _write(context, schema, aside, record)
+
+
+def restore_schema(context: Context, facts: Mapping[str, Any]) -> None:
+    """Undoes a drop, once the tables are back: the session knows all that it holds."""
+    if facts["there"]:
+        context.publisher.restore_schemas((facts["schema"],))
+
+
+def _held_by_catalog(context: Context, schema: str) -> dict[str, Any]:
+    """What the catalog is to forget, by ids: another schema may have the name by then."""
+    catalog = context.catalog
+    return {
+        "schema": schema,
+        "objects": [
+            o.id
+            for objects in (catalog.list(), catalog.sinks(), catalog.tasks(), catalog.streams())
+            for o in objects
+            if o.name.schema == schema
+        ],
+        "tables": [t.table_id for t in catalog.tables() if t.name.schema == schema],
+        "views": [v.name.table for v in catalog.views() if v.name.schema == schema],
+    }
+
+
+def forget_schema(context: Context, facts: Mapping[str, Any]) -> None:
+    """What a schema held that is gone goes with it: dynamic tables and streams can be brought back
+    by UNDROP, sinks, tasks and remembered names cannot."""
+    catalog, schema, gone = context.catalog, facts["schema"], set(facts["objects"])
+    for table in catalog.list():
+        if table.id in gone:
+            context.refresher.cancel(table.id)
+            catalog.drop(table.name)
+    for sink in catalog.sinks():
+        if sink.id in gone:
+            context.sinks.drop(sink.name)
+    for task in catalog.tasks():
+        if task.id in gone:
+            catalog.drop_task(task.name)
+    for stream in catalog.streams():
+        if stream.id in gone:
+            catalog.drop_stream(stream.name, from_sink=True)
+    lost = {t.name for t in catalog.tables() if t.table_id in facts["tables"]}
+    lost |= {Name(schema, view) for view in facts["views"]}
+    for name in lost:
+        if name.schema == schema:
+            catalog.forget(name)
+    _lift_quarantine(context, schema)
+    drop_schema_rights(context.access, schema)
+
+
+def _lift_quarantine(context: Context, schema: str) -> None:
+    quarantine = context.catalog.quarantine
+    for found in quarantine.all():
+        if found.name.startswith(f"{schema}."):
+            quarantine.lift(found.kind, found.name)
 
 
 def _held(context: Context, schema: str) -> list[str]:
@@ -85,7 +150,9 @@ def _held(context: Context, schema: str) -> list[str]:
     return [str(r["tableName"]) for r in rows if not r["isTemporary"]]
 
 
-def _write(context: Context, schema: str, aside: Mapping[str, str]) -> Path:
+def _write(
+    context: Context, schema: str, aside: Mapping[str, str], record: StatementRecord
+) -> None:
     catalog, folder = context.catalog, context.layout.dropped_schemas
     dynamic = {t.name.table: t.id for t in catalog.list() if t.name.schema == schema}
     views = {}
@@ -108,8 +175,8 @@ def _write(context: Context, schema: str, aside: Mapping[str, str]) -> Path:
     )
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{uuid.uuid4().hex}.json"
+    record.will(StepKind.FILE_MADE, path=str(file))
     write_durable(file, json.dumps(asdict(found)))
-    return file
 
 
 def _stream_facts(stream: Stream) -> dict[str, Any]:
@@ -172,17 +239,14 @@ def undrop_schema(context: Context, schema: str) -> str:
         hint = did_you_mean(schema, sorted({d.schema for d, _ in known}))
         raise error("DT-1118", name=schema, problem=problem, hint=hint)
     dropped, file = found
-    context.spark.sql(f"CREATE DATABASE {quote(schema)}")
-    context.publisher.part_folder(schema)
-    done: list[Callable[[], object]] = [
-        lambda: context.spark.sql(f"DROP DATABASE {quote(schema)} CASCADE")
-    ]
-    try:
-        _bring_back(context, dropped, done)
-    except BaseException as e:
-        undo(e, *reversed(done))
-        raise
-    file.unlink()
+    making = Step(StepKind.SCHEMA_MADE, {"schema": schema})
+    with context.log.begin(f"UNDROP SCHEMA {plain(schema)}", making) as record:
+        context.spark.sql(f"CREATE DATABASE {quote(schema)}")
+        context.publisher.part_folder(schema)
+        _bring_back(context, dropped, record)
+        context.catalog.rights_restored_in(schema)
+        record.will(StepKind.FILE_REMOVED, path=str(file), text=file.read_text("utf-8"))
+        file.unlink()
     return f"Schema {schema} restored.{dropped.lost}"
 
 
@@ -197,27 +261,23 @@ def _restore_names(context: Context, schema: str, lost: Mapping[Name, Named]) ->
     return told
 
 
-def _bring_back(context: Context, dropped: DroppedSchema, done: list[Callable[[], object]]) -> None:
+def _bring_back(context: Context, dropped: DroppedSchema, record: StatementRecord) -> None:
+    catalog = context.catalog
     for table, label in dropped.tables.items():
-        name = Name(dropped.schema, table)
-        context.lake_tables.restore(name, label)
-        done.append(lambda n=name: context.lake_tables.drop(n))  # type: ignore[misc]
+        context.lake_tables.restore(Name(dropped.schema, table), label, record)
     for table, dt_id in dropped.dynamic.items():
-        name = Name(dropped.schema, table)
-        last = context.catalog.by_id(dt_id)
+        last = catalog.by_id(dt_id)
         if last is not None and last.dropped is not None:
-            context.names.undrop(name)
-            done.append(lambda n=name: context.catalog.drop(n))  # type: ignore[misc]
+            record.will(StepKind.DYNAMIC_TABLE_BACK, id=dt_id)
+            context.names.undrop(Name(dropped.schema, table))
     waiting = [ViewSource(Name(dropped.schema, t), text) for t, text in dropped.views.items()]
+    for view in waiting:
+        record.will(StepKind.VIEW_MADE, name=[view.name.schema, view.name.table])
     for view in context.publisher.restore_views(waiting):
-        context.catalog.record_view(view.name, view.text)
-        done.append(lambda n=view.name: context.catalog.forget(n))  # type: ignore[misc]
+        catalog.record_view(view.name, view.text)
     for facts in dropped.streams:
-        stream = _stream(facts, dropped.schema)
-        context.catalog.create_stream(stream)
-        done.append(
-            lambda n=stream.name: context.catalog.drop_stream(n, from_sink=True)  # type: ignore[misc]
-        )
+        record.will(StepKind.STREAM_MADE, id=facts["id"])
+        catalog.create_stream(_stream(facts, dropped.schema))
 
 
 def _stream(facts: Mapping[str, Any], schema: str) -> Stream:
@@ -238,4 +298,4 @@ def _stream(facts: Mapping[str, Any], schema: str) -> Stream:
     )
 
 
-__all__ = ["drop_schema", "labels_apart", "undrop_schema"]
+__all__ = ["drop_schema", "forget_schema", "labels_apart", "restore_schema", "undrop_schema"]

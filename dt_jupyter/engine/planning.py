@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.engine.applied_definitions import applying
 from dt_jupyter.engine.planned_differences import (
     definition_differs,
     fields_differ,
@@ -82,15 +83,16 @@ def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
 
 
 def apply_plan(context: Context, plan: ScriptPlan) -> None:
-    """Runs the steps of a plan. DT-1138 where the definitions of the lake are others now, DT-1153
-    where a function of Python is not the script's."""
+    """Runs the steps of a plan, all or none. DT-1138 where the definitions of the lake are others
+    now, DT-1153 where a function of Python is not the script's."""
     if state_of(context) != plan.state:
         raise error("DT-1138")
     require_registered(plan)
     before = context.schema()
     try:
-        for _ in run_script(context, "\n;\n".join(plan.steps)):
-            pass
+        with context.log.begin("dt.apply", applying(context, plan)):
+            for _ in run_script(context, "\n;\n".join(plan.steps)):
+                pass
     finally:
         context.spark.catalog.setCurrentDatabase(before)
 

@@ -13,14 +13,16 @@ import logging
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import SchemaMoves
 from dt_jupyter.engine.dropped_schemas import labels_apart
+from dt_jupyter.engine.rights.lives import drop_schema_rights
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import folder_exists, is_delta, list_folders, move_folder, reach, sql_path
 from dt_jupyter.model import DTError, Name, error, quote
@@ -248,6 +250,20 @@ def _let_go(context: Context, schema: str) -> None:
     spark.sql(f"DROP DATABASE {quote(schema)} CASCADE")
 
 
+def unmake_schema(context: Context, facts: Mapping[str, Any]) -> None:
+    """Undoes a schema that was made, once what it held is gone; one that others use stays."""
+    schema, spark = facts["schema"], context.spark
+    there = spark.catalog.databaseExists(quote(schema))
+    used = there and not spark.sql(f"SHOW TABLES IN {quote(schema)}").isEmpty()
+    if used or _is_named(context, schema):
+        return
+    drop_schema_rights(context.access, schema)
+    if there:
+        _let_go(context, schema)
+    with suppress(OSError):  # what is in it is none of the lake's tables
+        (context.layout.tables / f"{schema}.db").rmdir()
+
+
 def move_labels(context: Context) -> None:
     """The folders of dropped tables have the names by which UNDROP looks for them: again and again
     until all have."""
@@ -260,4 +276,4 @@ def move_labels(context: Context) -> None:
         context.catalog.labels_moved()
 
 
-__all__ = ["move_labels", "rename_schema", "swap_schemas"]
+__all__ = ["move_labels", "rename_schema", "swap_schemas", "unmake_schema"]

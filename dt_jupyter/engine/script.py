@@ -145,6 +145,7 @@ def _run(
 ) -> DataFrame | Created:
     origin = StatementOrigin(script, args or {})
     context.catalog.leftovers.finish()
+    context.log.recover()
     return run_cancellable(
         context.spark,
         group,

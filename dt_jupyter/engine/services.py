@@ -28,6 +28,8 @@ from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.schema_names import move_labels
 from dt_jupyter.engine.sink_tables import SinkTables
+from dt_jupyter.engine.statement_steps import handle_steps
+from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.engine.task_runner import TaskRunner
 from dt_jupyter.engine.task_sessions import TaskSessions
 from dt_jupyter.engine.task_tables import TaskTables
@@ -81,7 +83,7 @@ from dt_jupyter.spark import (
     start_writer,
     storage_of,
 )
-from dt_jupyter.streams import Changes, Streams, Transactions
+from dt_jupyter.streams import Changes, StatementLog, Streams, Transactions
 from dt_jupyter.watching import AlertWatch, start_telemetry, stop_telemetry, stream_problem
 
 if TYPE_CHECKING:
@@ -160,8 +162,9 @@ def build(
     scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second, partial(refresher.is_busy, REFRESH_PAUSE_SECONDS))
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
-    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access)
-    return Context(
+    log = StatementLog(catalog, late=(StepKind.DEFINITIONS_APPLIED,))
+    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access, log)
+    made = Context(
         spark,
         layout,
         clock,
@@ -180,7 +183,7 @@ def build(
         sink_tables=SinkTables(spark, catalog, sinks, clock, access),
         task_tables=TaskTables(spark, catalog, clock, access),
         event_tables=EventTables(spark, catalog, access),
-        lake_tables=LakeTables(sources, publisher.known_tables),
+        lake_tables=LakeTables(sources, publisher.known_tables, log),
         nodes=Nodes(refresher, sinks, TaskReports(catalog)),
         lineages=Lineages(refresher),
         alerts=alerts,
@@ -194,7 +197,10 @@ def build(
         functions=functions,
         transactions=Transactions(streams, streams.forward, clock.now),
         access=access,
+        log=log,
     )
+    handle_steps(made)
+    return made
 
 
 def _task_context(
@@ -314,11 +320,13 @@ def recover_lake(context: Context) -> None:
     context.functions.install(context.spark)  # views may call those of SQL
     context.functions.tell_changes()
     move_labels(context)
+    context.log.recover(late=False)
     context.publisher.restore()
     catalog.sinks()
     catalog.tasks()
     catalog.streams()  # those that cannot be read are known from now on
     context.streams.recover()
+    context.log.recover()
     context.streams.forward.sweep()
     start_telemetry(catalog)
     context.sessions.warm("default")

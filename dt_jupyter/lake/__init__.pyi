@@ -183,6 +183,7 @@ from .write.backing_table import (
     create as create,
     drop_folder as drop_folder,
     enable_feed as enable_feed,
+    free_label as free_label,
     put_aside as put_aside,
     register as register,
     restore_folder as restore_folder,

@@ -45,6 +45,7 @@ from dt_jupyter.model.functions import (
     UserFunction,
 )
 from dt_jupyter.model.hidden import HIDDEN
+from dt_jupyter.model.intents import StatementIntent, Step
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
@@ -115,7 +116,7 @@ from dt_jupyter.model.tasks import (
 )
 from dt_jupyter.model.time import FIRST, Clock, Timestamp, parse_time, zone_of
 from dt_jupyter.model.tuning import DEFAULTS, Tuning
-from dt_jupyter.model.undo import Leftovers, undo
+from dt_jupyter.model.undo import Leftovers, run_all, undo
 
 __all__ = [
     "ADMIN",
@@ -189,6 +190,8 @@ __all__ = [
     "SourceKind",
     "Span",
     "StandingAlert",
+    "StatementIntent",
+    "Step",
     "Stream",
     "StreamMeaning",
     "TableStanding",
@@ -232,6 +235,7 @@ __all__ = [
     "require_acyclic",
     "require_name",
     "require_right_on",
+    "run_all",
     "sawtooth_of",
     "standing_event",
     "system_error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,6 +28,18 @@ def undo(failure: BaseException, *steps: UndoStep) -> bool:
             failure.add_note(f"Undoing it met another problem: {e}")
             whole = False
     return whole
+
+
+def run_all(steps: Iterable[UndoStep]) -> None:
+    """Runs the steps in order, each whatever became of those before; raises the first failure."""
+    failures: list[Exception] = []
+    for step in steps:
+        try:
+            step()
+        except Exception as e:
+            failures.append(e)
+    if failures:
+        raise failures[0]
 
 
 @dataclass
@@ -59,4 +71,4 @@ class Leftovers:
                 del self._waiting[0]
 
 
-__all__ = ["Leftovers", "undo"]
+__all__ = ["Leftovers", "run_all", "undo"]

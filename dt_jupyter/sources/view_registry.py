@@ -141,6 +141,12 @@ class Publisher:
             self.spark.sql(f"DROP VIEW IF EXISTS {name.sql}")
         self.quarantine.lift(_DT, name)
 
+    def unmake_view(self, name: Name) -> None:
+        """A user's view that was made is gone, and is awaited no more."""
+        if _is_known_to_spark(name):
+            self.spark.sql(f"DROP VIEW IF EXISTS {name.sql}")
+        self.quarantine.lift(Named.VIEW, name)
+
     def restore(self) -> None:
         """Everything of the lake known by name again, as before the session ended; what cannot be
         is in quarantine."""

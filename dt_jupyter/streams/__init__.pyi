@@ -5,6 +5,11 @@ from .change_plan_report import (
 )
 from .change_query import ChangeRows as ChangeRows, Changes as Changes, moment as moment
 from .intents import app_id as app_id
+from .statement_log import (
+    StatementLog as StatementLog,
+    StatementRecord as StatementRecord,
+    StepHandler as StepHandler,
+)
 from .stream_verbs import (
     CONSUMERS as CONSUMERS,
     RETENTION_DAYS as RETENTION_DAYS,

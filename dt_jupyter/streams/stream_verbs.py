@@ -131,9 +131,12 @@ class Streams:
 
     # -- statements -------------------------------------------------------------------------------
 
-    def create(self, asked: CreateStream, points: Points) -> list[str]:
-        """Makes a stream and says what was done for it. DT-1101, DT-1105, DT-1109, DT-1119,
-        DT-31xx, and DT-4110 where nobody knows how long a table keeps its past."""
+    def create(
+        self, asked: CreateStream, points: Points, stream_id: str | None = None
+    ) -> list[str]:
+        """Makes a stream, by that id or a new one, and says what was done for it. DT-1101,
+        DT-1105, DT-1109, DT-1119, DT-31xx, and DT-4110 where nobody knows how long a table keeps
+        its past."""
         require_name(Named.STREAM, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
             return [f"Stream {asked.name} already exists, nothing done."]
@@ -143,7 +146,7 @@ class Streams:
         told = self.prepare(asked.source, asked.extension_days)
         frontier, advanced, meaning = self._start(asked, points)
         made = Stream(
-            uuid.uuid4().hex,
+            stream_id or uuid.uuid4().hex,
             asked.name,
             asked.source,
             asked.source_kind.value,

@@ -7,7 +7,8 @@ A line of JSON asks for one: {"way", "failpoint", "delay", "pause", "times", "le
 "told"}: with a `delay` (seconds) it is killed so long after `go`, at its failpoint it kills itself.
 With `pause` it is stopped instead, which `paused` says, and goes on at the next line `go`. Its
 `way` is one of consuming a stream, of which several `times` insert an event each, or the name of
-what to refresh, with leases of `lease` seconds.
+what to refresh, with leases of `lease` seconds; with a `statement` that is run instead, and `told`
+are the points of statements that it passed, a word for each.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.write.failpoints import FAILPOINT
+from dt_jupyter.lake.write.failpoints import FAILPOINT, STATEMENTS, hooked
 from dt_jupyter.model import Tuning
 from tests.faults.attached import process, session
 from tests.faults.consumptions import CONSUMPTIONS
@@ -70,9 +72,11 @@ class Forked:
         pause: bool = False,
         times: int = 1,
         lease: float = Tuning().lease_seconds,
+        statement: str = "",
     ) -> None:
         """One process, that is ready when this returns."""
         asked = {"way": way, "failpoint": failpoint, "delay": delay, "pause": pause}
+        asked["statement"] = statement
         self._say(json.dumps({**asked, "times": times, "lease": lease}))
         assert self._hear() == "ready", self.errors
 
@@ -133,8 +137,6 @@ def main() -> None:
 def _child(asked: dict[str, Any], tell: int, wait: int) -> None:
     status = 1
     try:
-        if asked["failpoint"]:
-            os.environ[FAILPOINT] = asked["failpoint"]
         with os.fdopen(tell, "w", buffering=1) as answers, os.fdopen(wait) as allowed:
             _consume(asked, answers, allowed)
         status = 0
@@ -148,7 +150,12 @@ def _consume(asked: dict[str, Any], answers: IO[str], allowed: IO[str]) -> None:
     tuning = Tuning(lease_seconds=asked["lease"])
     engine = Engine.connect(sys.argv[1], scheduler=False, spark=session(), tuning=tuning)
     answers.write("ready\n")
+    if asked["failpoint"]:
+        os.environ[FAILPOINT] = asked["failpoint"]
     allowed.readline()
+    if asked["statement"]:
+        answers.write(" ".join(_run(engine, asked["statement"])) + "\n")
+        return
     consumption = CONSUMPTIONS.get(asked["way"])
     for i in range(asked["times"]):
         if asked["times"] > 1:
@@ -158,6 +165,20 @@ def _consume(asked: dict[str, Any], answers: IO[str], allowed: IO[str]) -> None:
         else:
             answers.write(rounds(engine, asked["way"], 1, None, 0)[0] + "\n")
     engine.close()
+
+
+def _run(engine: Engine, statement: str) -> list[str]:
+    """The points that it passed, as failpoints. One that begins with `apply` is a script for
+    `dt.apply`."""
+    passed: list[str] = []
+    with ExitStack() as hooks:
+        for name in STATEMENTS:
+            hooks.enter_context(hooked(name, partial(passed.append, name)))
+        if statement.startswith("apply:"):
+            engine.apply(engine.plan(statement.removeprefix("apply:")))
+        else:
+            engine.sql(statement)
+    return [f"{name}:{passed[: i + 1].count(name)}" for i, name in enumerate(passed)]
 
 
 if __name__ == "__main__":

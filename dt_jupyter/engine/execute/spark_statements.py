@@ -14,9 +14,9 @@ from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.engine.functions import forget_function, keep_sql_function
 from dt_jupyter.lake import marked
-from dt_jupyter.model import DTError, Named, Span, error, quote
+from dt_jupyter.model import DTError, Named, Span, error
 from dt_jupyter.spark import confs
-from dt_jupyter.sql import require_table_properties, statement_values as S
+from dt_jupyter.sql import CATALOG, require_table_properties, statement_values as S
 from dt_jupyter.streams import CONSUMERS
 
 if TYPE_CHECKING:
@@ -63,31 +63,28 @@ def run_by_spark(
         keep_sql_function(context, statement.text)
     if statement.kind is S.SparkKind.CREATE_SCHEMA and statement.target_parts:
         context.publisher.part_folder(statement.target_parts[-1].lower())
-    if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
-        _forget_schema(context, statement.target_parts[-1].lower())
     if statement.kind is not S.SparkKind.QUERY:
         context.scheduling.nudge()
     return frame
 
 
 def _run(context: Context, statement: S.SparkStatement, origin: StatementOrigin) -> DataFrame:
-    """DROP SCHEMA … CASCADE keeps what UNDROP SCHEMA brings back; a folder that holds tables of
-    another schema does not go with it."""
-    schema = statement.target_parts[-1].lower() if statement.target_parts else ""
-    if statement.kind is S.SparkKind.DROP_SCHEMA:
-        context.publisher.part_folder(schema)
+    """DROP SCHEMA keeps what UNDROP SCHEMA brings back; a folder that holds tables of another
+    schema does not go with it."""
+    *catalog, schema = (part.lower() for part in statement.target_parts or ("",))
+    ours = catalog in ([], [CATALOG]) and schema not in ("", "default")
+    if statement.kind is not S.SparkKind.DROP_SCHEMA or not ours:
+        return run_in_place(context, statement, origin)
+    context.publisher.part_folder(schema)
     cascade = statement.text.split()[-1].upper() == "CASCADE"
-    if statement.kind is not S.SparkKind.DROP_SCHEMA or not cascade:
-        return run_in_place(context, statement, origin)
-    if schema == "default" or not context.spark.catalog.databaseExists(quote(schema)):
-        return run_in_place(context, statement, origin)
-    made: list[DataFrame] = []
-    drop_schema(context, schema, lambda: made.append(run_in_place(context, statement, origin)))
-    return made[0]
+    return drop_schema(
+        context, schema, lambda: run_in_place(context, statement, origin), cascade=cascade
+    )
 
 
 def undrop_table(context: Context, statement: S.UndropTable, origin: StatementOrigin) -> DataFrame:
     context.lake_tables.undrop(statement.name)
+    context.publisher.retry_views()
     context.scheduling.nudge()
     return context.tables.status(f"Table {statement.name} restored.")
 
@@ -159,27 +156,3 @@ def _marked(context: Context, statement: S.SparkStatement) -> Iterator[None]:
         with marked(context.spark, statement=made):
             yield
         context.state.last_query_id = made
-
-
-def _forget_schema(context: Context, schema: str) -> None:
-    """What a schema held that is gone goes with it: dynamic tables and streams can be brought back
-    by UNDROP, sinks, tasks and remembered names cannot."""
-    catalog = context.catalog
-    if context.spark.catalog.databaseExists(quote(schema)):
-        return
-    for table in catalog.list():
-        if table.name.schema == schema:
-            context.refresher.cancel(table.id)
-            catalog.drop(table.name)
-    for sink in catalog.sinks():
-        if sink.name.schema == schema:
-            context.sinks.drop(sink.name)
-    for task in catalog.tasks():
-        if task.name.schema == schema:
-            catalog.drop_task(task.name)
-    for stream in catalog.streams():
-        if stream.name.schema == schema:
-            catalog.drop_stream(stream.name, from_sink=True)
-    for name in [t.name for t in catalog.tables()] + [v.name for v in catalog.views()]:
-        if name.schema == schema:
-            catalog.forget(name)

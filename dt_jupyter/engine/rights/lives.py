@@ -123,14 +123,19 @@ def _schema_dropped(parts: tuple[str, ...]) -> Callable[[Access], None]:
 
     def forget(access: Access) -> None:
         if catalog in ([], [CATALOG]) and not access.spark.catalog.databaseExists(schema):
-            for on in {g.on for g in access.book.grants if g.on.schema == schema}:
-                access.catalog.rights_dropped(on)
+            drop_schema_rights(access, schema)
 
     return forget
+
+
+def drop_schema_rights(access: Access, schema: str) -> None:
+    """Nothing is granted on what a schema held."""
+    for on in {g.on for g in access.book.grants if g.on.schema == schema}:
+        access.catalog.rights_dropped(on)
 
 
 def _relation(name: Name) -> Securable:
     return Securable.of(Named.TABLE, name)
 
 
-__all__ = ["changed_by", "followed", "made_by"]
+__all__ = ["changed_by", "drop_schema_rights", "followed", "made_by"]

@@ -44,15 +44,20 @@ class Cloned:
 
 
 def clone_table(
-    log: TableLog, versions: Iterable[int], folder: TablePath, mark: CloneMark | None = None
+    log: TableLog,
+    versions: Iterable[int],
+    folder: TablePath,
+    mark: CloneMark | None = None,
+    table_id: str | None = None,
 ) -> Cloned:
     """A new table at `folder` whose versions 0, 1, … have the rows of these versions of the other,
-    oldest first; their differences are its changes.
+    oldest first; their differences are its changes. Its id is `table_id`, or a new one.
 
     Raises FileExistsError, VersionGone, FileNotFoundError for a file that is gone, NotSupported
     where another program keeps the table's commits; then nothing is left behind.
     """
-    wanted, target, table_id = sorted(set(versions)), local(folder), str(uuid.uuid4())
+    wanted, target = sorted(set(versions)), local(folder)
+    table_id = table_id or str(uuid.uuid4())
     if folder_exists(target):
         raise FileExistsError(f"{target} exists")
     try:

@@ -22,6 +22,7 @@ from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.paths import TablePath, local
 from dt_jupyter.lake.storage.copied_log import CopiedLog, drop_draft
 from dt_jupyter.lake.storage.remote_files import RemoteStorage
+from dt_jupyter.lake.write.failpoints import reach
 from dt_jupyter.spark import find_mount, mount_place, storage_of
 
 Lock: TypeAlias = Callable[[str, float], AbstractContextManager[None]]
@@ -178,12 +179,13 @@ def move_folder(source: Path, target: Path) -> None:
     of, to = find_mounted(source), find_mounted(target)
     if of is None and to is None:
         _move_here(source, target)
-        return
-    if of is None or to is None:
+    elif of is None or to is None:
         raise NotSupported(f"{source} is on another storage than {target}", path=str(source))
-    of.storage.move(of.place, to.place)
-    shutil.rmtree(source, ignore_errors=True)
-    shutil.rmtree(target, ignore_errors=True)  # copies of logs, which are made anew
+    else:
+        of.storage.move(of.place, to.place)
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)  # copies of logs, which are made anew
+    reach("folder_moved")
 
 
 def _move_here(source: Path, target: Path) -> None:

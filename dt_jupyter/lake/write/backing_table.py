@@ -199,13 +199,19 @@ def drop_folder(path: TablePath, trash: TablePath, label: str) -> Path:
 def put_aside(path: TablePath, trash: TablePath, label: str) -> Path:
     """As `drop_folder`, whatever is at the path."""
     table, folder = local(path), local(trash)
-    target, number = folder / label, 1
-    while folder_exists(target):
-        number += 1
-        target = folder / f"{label}.{number}"
+    target = folder / free_label(folder, label)
     move_folder(table, target)
     lock_file(table).unlink(missing_ok=True)
     return target
+
+
+def free_label(trash: TablePath, label: str) -> str:
+    """The label, with a number where the trash has something under it."""
+    found, number = label, 1
+    while folder_exists(local(trash) / found):
+        number += 1
+        found = f"{label}.{number}"
+    return found
 
 
 def restore_folder(dropped: TablePath, path: TablePath) -> None:
@@ -223,6 +229,7 @@ __all__ = [
     "create",
     "drop_folder",
     "enable_feed",
+    "free_label",
     "register",
     "restore_folder",
     "retain",

@@ -1,0 +1,27 @@
+"""The steps of statements over several objects; `statement_steps` undoes and completes them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class StepKind(StrEnum):
+    """As they are on record in the catalog of a lake: their values stay."""
+
+    TABLE_MADE = "table made"
+    TABLE_ASIDE = "table aside"
+    TABLE_BACK = "table back"
+    VIEW_MADE = "view made"
+    STREAM_MADE = "stream made"
+    DYNAMIC_TABLE_MADE = "dynamic table made"
+    DYNAMIC_TABLE_ALTERED = "dynamic table altered"
+    DYNAMIC_TABLE_BACK = "dynamic table back"
+    SCHEMA_MADE = "schema made"
+    SCHEMA_DROPPED = "schema dropped"
+    FILE_MADE = "file made"
+    FILE_REMOVED = "file removed"
+    DEFINITIONS_APPLIED = "definitions applied"
+    FORGET_SCHEMA = "forget schema"
+
+
+__all__ = ["StepKind"]

@@ -1,0 +1,149 @@
+"""Statements that change several objects happen whole or not at all.
+
+Each step is on record in the catalog before it is done. A statement that fails undoes its steps at
+once, the last one first; of a process that is gone, the next one that opens the lake or runs a
+statement does. A statement that cannot be undone from some point on says so before it passes that,
+and is completed instead. What undoes or completes a step finds by its facts whether it was done.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from dt_jupyter.catalog import STATEMENTS, Catalog
+from dt_jupyter.model import StatementIntent, Step, error, run_all
+from dt_jupyter.streams.rollforward import TransactionWarning, kept_alive
+
+StepHandler = Callable[[Mapping[str, Any]], object]
+"""Undoes or completes a step of a kind, by its facts; it may be called again."""
+
+
+@dataclass
+class StatementRecord:
+    """A statement that runs, and what it may have done so far."""
+
+    catalog: Catalog
+    intent: StatementIntent
+
+    def will(self, kind: str, **facts: Any) -> None:
+        """On record before it is done. DT-3210 where another process has ended the statement."""
+        self._record(replace(self.intent, steps=(*self.intent.steps, Step(kind, facts))))
+
+    def decide(self, kind: str, **facts: Any) -> None:
+        """From now on the statement is completed, by that step, and not undone. DT-3210."""
+        self._record(replace(self.intent, forward=Step(kind, facts)))
+
+    def undone(self, upto: int) -> None:
+        """The steps from that number on are undone."""
+        self._record(replace(self.intent, steps=self.intent.steps[:upto]))
+
+    def _record(self, made: StatementIntent) -> None:
+        self.catalog.record_steps(made)
+        self.intent = made
+
+
+@dataclass
+class StatementLog:
+    """The statements of an engine that are on record. `handlers` undo the steps of each kind, or
+    complete those that a statement is decided by; those of the kinds `late` run statements, for
+    which the lake must be open."""
+
+    catalog: Catalog
+    handlers: dict[str, StepHandler] = field(default_factory=dict)
+    late: Collection[str] = ()
+    _running: threading.local = field(default_factory=threading.local)
+
+    @contextmanager
+    def begin(self, statement: str, *steps: Step) -> Iterator[StatementRecord]:
+        """The block is the statement. One that is part of another is undone alone where it fails,
+        and with that one where that fails. DT-3210."""
+        outer: StatementRecord | None = getattr(self._running, "record", None)
+        block = self._whole(statement, steps) if outer is None else self._part(outer, steps)
+        with block as record:
+            yield record
+
+    @contextmanager
+    def _whole(self, statement: str, steps: Sequence[Step]) -> Iterator[StatementRecord]:
+        made = StatementIntent(uuid.uuid4().hex, statement, tuple(steps))
+        record = StatementRecord(self.catalog, made)
+        try:
+            self.catalog.begin_statement(made)
+            self._running.record = record
+            with kept_alive(self.catalog, made.id):
+                yield record
+                self._complete(record.intent)
+                if not self.catalog.end_statement(made.id):
+                    raise error("DT-3210", statement=statement)
+        except BaseException as e:
+            self._running.record = None
+            self.catalog.let_go(made)
+            self.catalog.leftovers.undo(e, lambda: self._settle(made.id))
+            raise
+        finally:
+            self._running.record = None
+
+    @contextmanager
+    def _part(self, outer: StatementRecord, steps: Sequence[Step]) -> Iterator[StatementRecord]:
+        before = len(outer.intent.steps)
+        try:
+            for step in steps:
+                outer.will(step.kind, **step.facts)
+            yield outer
+        except BaseException as e:
+            self.catalog.leftovers.undo(e, lambda: self._undo_part(outer, before))
+            raise
+
+    def _undo_part(self, outer: StatementRecord, before: int) -> None:
+        self._undo(outer.intent.steps[before:])
+        outer.undone(before)
+
+    def recover(self, *, late: bool = True) -> None:
+        """Ends the statements whose processes are gone; one that cannot be ended now is in
+        quarantine until it can."""
+        for intent in self.catalog.unfinished():
+            waits = not late and any(step.kind in self.late for step in intent.steps)
+            if not waits and self.catalog.take_statement(intent.id):
+                self._recover(intent)
+
+    def _recover(self, intent: StatementIntent) -> None:
+        kind, quarantine = STATEMENTS.kind, self.catalog.quarantine
+        self.catalog.let_go(intent)
+        try:
+            with kept_alive(self.catalog, intent.id):
+                self._settle(intent.id)
+        except Exception as e:
+            hint = "It is tried again before the next statement, and when the lake is opened."
+            quarantine.put(kind, intent.statement, e, hint)
+            return
+        quarantine.lift(kind, intent.statement)
+        done = "undone" if intent.forward is None else "completed"
+        told = f"{intent.statement} was interrupted by the end of its process, and has been {done}."
+        warnings.warn(told, TransactionWarning, stacklevel=2)
+
+    def _settle(self, intent_id: str) -> None:
+        intent = self.catalog.statement(intent_id)
+        if intent is None:  # another process has ended it
+            return
+        if intent.forward is not None:
+            self._complete(intent)
+        else:
+            self._undo(intent.steps)
+        self.catalog.end_statement(intent_id)
+
+    def _complete(self, intent: StatementIntent) -> None:
+        if intent.forward is not None:
+            self.handlers[intent.forward.kind](intent.forward.facts)
+
+    def _undo(self, steps: Sequence[Step]) -> None:
+        """Each, whatever becomes of the others."""
+        run_all(partial(self.handlers[s.kind], s.facts) for s in reversed(steps))
+
+
+__all__ = ["StatementLog", "StatementRecord", "StepHandler"]

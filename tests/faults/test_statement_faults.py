@@ -1,0 +1,258 @@
+"""Processes killed in the middle of statements over several objects.
+
+Each statement is killed after each transaction of the catalog and each move of a folder that it
+makes. Then the lake is as before the statement or as after it, in names, rows, folders and what can
+be brought back, for an engine that was open meanwhile and for one that opens it; and the statement
+can be run, or is refused since it was done.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dt_jupyter.lake import list_folders
+from dt_jupyter.model import DTError
+from tests.cases import some
+from tests.experiments import KILLED_ELSEWHERE
+from tests.faults.forked import Forked
+from tests.spark.engine_lab import Lab
+
+pytestmark = [KILLED_ELSEWHERE, pytest.mark.slow]
+SCHEMAS = ("a", "b", "c")
+SUMS = "SELECT g, sum(v) AS s FROM a.src GROUP BY g"
+SETUP = (
+    "CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE a.src (g INT, v INT) USING delta "
+    "LOCATION '{tables}/a.db/src'; INSERT INTO a.src VALUES (1, 1), (2, 5);"
+    "CREATE TABLE a.gone (g INT) USING delta LOCATION '{tables}/a.db/gone';"
+    "INSERT INTO a.gone VALUES (7); CREATE VIEW a.big AS SELECT g, v FROM a.src WHERE v > 1;"
+    f"CREATE DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS {SUMS};"
+    "CREATE DYNAMIC TABLE a.top TARGET_LAG = '1 hour' AS SELECT g, s FROM a.sums WHERE s > 1;"
+    "CREATE DYNAMIC TABLE a.many TARGET_LAG = '1 hour' AS SELECT g FROM a.big;"
+    "CREATE STREAM a.changes ON TABLE a.src"
+)
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A statement; what comes before it, and what takes it back where it was done all the same."""
+
+    statement: str
+    back: str
+    before: str = ""
+
+
+STATEMENTS = {
+    "clone schema": Killed("CREATE SCHEMA c CLONE a", "DROP SCHEMA c CASCADE"),
+    "drop schema": Killed("DROP SCHEMA a CASCADE", "UNDROP SCHEMA a"),
+    "undrop schema": Killed("UNDROP SCHEMA a", "DROP SCHEMA a CASCADE", "DROP SCHEMA a CASCADE"),
+    "create or replace": Killed(
+        "CREATE OR REPLACE DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS "
+        "SELECT g, max(v) AS s FROM a.src GROUP BY g",
+        "DROP DYNAMIC TABLE a.sums; UNDROP DYNAMIC TABLE a.sums",
+    ),
+    "create or alter": Killed(
+        "CREATE OR ALTER DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS "
+        "SELECT g, max(v) AS s FROM a.src GROUP BY g",
+        f"CREATE OR ALTER DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS {SUMS}",
+    ),
+    "apply": Killed(
+        "apply:CREATE WAREHOUSE w; "
+        "CREATE DYNAMIC TABLE a.sums TARGET_LAG = '2 hours' AS "
+        "SELECT g, max(v) AS s FROM a.src GROUP BY g; "
+        "CREATE VIEW a.big AS SELECT g, v FROM a.src WHERE v > 2; "
+        "CREATE DYNAMIC TABLE a.more TARGET_LAG = '1 hour' AS SELECT s FROM a.sums; "
+        "CREATE STREAM a.other ON TABLE a.src; "
+        "CREATE TASK a.job SCHEDULE = '1 hour' AS INSERT INTO a.gone SELECT g FROM a.src",
+        "DROP TASK a.job; DROP STREAM a.other; DROP DYNAMIC TABLE a.more; DROP WAREHOUSE w;"
+        "CREATE OR REPLACE VIEW a.big AS SELECT g, v FROM a.src WHERE v > 1;"
+        f"CREATE OR ALTER DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS {SUMS}",
+    ),
+    "drop table": Killed("DROP TABLE a.gone", "UNDROP TABLE a.gone"),
+    "undrop table": Killed("UNDROP TABLE a.gone", "DROP TABLE a.gone", "DROP TABLE a.gone"),
+    "clone": Killed("CREATE DYNAMIC TABLE b.sums CLONE a.sums", "DROP DYNAMIC TABLE b.sums"),
+    "create": Killed(
+        "CREATE DYNAMIC TABLE b.n TARGET_LAG = '1 hour' AS SELECT count(*) AS n FROM a.src",
+        "DROP DYNAMIC TABLE b.n",
+    ),
+    "rename": Killed(
+        "ALTER DYNAMIC TABLE a.top RENAME TO b.top", "ALTER DYNAMIC TABLE b.top RENAME TO a.top"
+    ),
+    "swap": Killed(
+        "ALTER DYNAMIC TABLE a.top SWAP WITH a.many", "ALTER DYNAMIC TABLE a.top SWAP WITH a.many"
+    ),
+    "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
+}
+AT_EACH_CHANGE = 3
+"""So many statements, each killed at a few of its points; at all of them by night."""
+POINTS = 3
+
+
+@dataclass
+class Shop:
+    """A lake with an engine on it, and processes to kill beside."""
+
+    lab: Lab
+    forked: Forked
+
+    def run(self, statement: str, failpoint: str = "") -> list[str]:
+        """In another process: the points that it passed; none of one that was killed."""
+        self.forked.ask("", statement=statement, failpoint=failpoint)
+        self.forked.go()
+        status, told = self.forked.ended()
+        assert status == (-signal.SIGKILL if failpoint else 0), self.forked.errors
+        return told
+
+    def reopen(self) -> None:
+        self.lab.engine.close()
+        drop_schemas(self.lab)
+        self.lab.reopen()
+
+    def state(self) -> dict[str, object]:
+        """All that a user can see of the lake, and what lies on the disk."""
+        lab, catalog = self.lab, self.lab.context.catalog
+        lab.sql("SELECT 1")  # before each statement what others left is settled
+        tables = {str(t.name): t for t in catalog.list()}
+        assert lab.left() == []
+        assert not catalog.quarantine.all()
+        lab.verified(*tables)
+        names = self.names()
+        objects = (catalog.streams(), catalog.sinks(), catalog.tasks())
+        return {
+            "rows": {name: lab.rows(name) for name in names},
+            "queries": {name: t.definition.query for name, t in tables.items()},
+            "lags": {name: t.target_lag for name, t in tables.items()},
+            "others": sorted(str(o.name) for found in objects for o in found),
+            "warehouses": [w.name for w in catalog.warehouses()],
+            "known": sorted(str(n) for n in lab.context.publisher.known_tables()),
+            "views": sorted((str(v.name), v.text) for v in catalog.views()),
+            "trash": sorted(f.name for f, _ in list_folders(lab.context.layout.trash)),
+            "orphans": self.orphans(),
+        }
+
+    def names(self) -> list[str]:
+        """By which Spark knows something; the catalog has the same."""
+        spark, context = self.lab.spark, self.lab.context
+        found = [
+            f"{schema}.{row['tableName']}"
+            for schema in SCHEMAS
+            if spark.catalog.databaseExists(schema)
+            for row in spark.sql(f"SHOW TABLES IN {schema}").collect()
+        ]
+        known = [o.name for o in (*context.catalog.list(), *context.catalog.views())]
+        assert sorted(found) == sorted(map(str, [*known, *context.publisher.known_tables()]))
+        return sorted(found)
+
+    def orphans(self) -> set[str]:
+        """Folders of dynamic tables that the catalog does not know."""
+        own = self.lab.context.layout.own / "dynamic"
+        known = {t.id for t in self.lab.context.catalog.list(include_dropped=True)}
+        return {p.name for p in own.iterdir()} - known
+
+
+def drop_schemas(lab: Lab) -> None:
+    """Of the session alone: the tables lie in the lake."""
+    for schema in SCHEMAS:
+        lab.spark.sql(f"DROP DATABASE IF EXISTS {schema} CASCADE")
+
+
+@pytest.fixture
+def shop(quick_lab: Lab, tmp_path: Path) -> Iterator[Shop]:
+    lab = quick_lab
+    lab.sql(SETUP.format(tables=lab.context.layout.tables))
+    with Forked.on(lab.spark, lab.folder, tmp_path / "said") as forked:
+        yield Shop(lab, forked)
+    drop_schemas(lab)
+
+
+def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
+    if case.before:
+        shop.lab.sql(case.before)
+    before = shop.state()
+    points = shop.run(case.statement)
+    shop.reopen()
+    after = shop.state()
+    assert after != before
+    shop.lab.sql(case.back)
+    before = shop.state()
+    chosen = points if most is None else [points[i * len(points) // most] for i in range(most)]
+    for number, point in enumerate(dict.fromkeys(chosen)):
+        shop.run(case.statement, point)
+        if number % 2:
+            shop.reopen()
+        found = shop.state()
+        if found != before:
+            assert_same(found, after, point)
+            shop.lab.sql(case.back)
+            before = shop.state()
+    if case.statement.startswith("apply:"):
+        shop.lab.engine.apply(shop.lab.engine.plan(case.statement.removeprefix("apply:")))
+    else:
+        shop.lab.sql(case.statement)
+    assert_same(shop.state(), after, "none")
+
+
+def assert_same(found: dict[str, object], after: dict[str, object], point: str) -> None:
+    """But for the numbers of folders in the trash."""
+    for key in after.keys() - {"trash"}:
+        assert found[key] == after[key], (point, key)
+
+
+@pytest.mark.parametrize("name", some(AT_EACH_CHANGE, STATEMENTS))
+def test_a_statement_that_is_killed_happens_whole_or_not_at_all(
+    shop: Shop, name: str, request: pytest.FixtureRequest
+) -> None:
+    nightly = "nightly" in (request.config.option.markexpr or "")
+    killed_at_each(shop, STATEMENTS[name], None if nightly else POINTS)
+
+
+def test_a_statement_of_a_process_that_lives_is_left_alone(shop: Shop) -> None:
+    lab = shop.lab
+    shop.forked.ask("", statement="CREATE SCHEMA c CLONE a", failpoint="catalog_written:3")
+    lab.sql("SELECT 1")
+    with lab.context.log.begin("CREATE SCHEMA c CLONE a") as record:
+        lab.context.log.recover()
+        lab.engine.sql("SELECT 1")
+        record.will("schema made", schema="c")
+    assert lab.left() == []
+    shop.forked.go()
+    assert shop.forked.ended()[0] == -signal.SIGKILL
+    assert lab.context.catalog.unfinished()
+    lab.sql("CREATE SCHEMA IF NOT EXISTS c CLONE a")
+    assert lab.rows("c.sums") == lab.rows("a.sums")
+
+
+def test_one_that_fails_is_undone_at_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = shop.lab
+    before = shop.state()
+    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+        for case in STATEMENTS.values():
+            if case.before or case.statement.startswith("apply:"):
+                continue
+            with monkeypatch.context() as patched:
+                failing = lab.context.catalog.end_statement
+                patched.setattr(lab.context.catalog, "end_statement", _fails_once(failing, error))
+                try:
+                    lab.sql(case.statement)
+                except (OSError, KeyboardInterrupt, DTError):
+                    pass
+                else:
+                    lab.sql(case.back)  # one transaction of the catalog
+            found = shop.state()
+            for key in before.keys() - {"trash", "lags"}:
+                assert found[key] == before[key], (case.statement, key)
+
+
+def _fails_once(call: object, error: BaseException) -> object:
+    failures = [error]
+
+    def fail(*args: object) -> object:
+        if failures:
+            raise failures.pop()
+        return call(*args)  # type: ignore[operator]
+
+    return fail
