@@ -127,7 +127,7 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
         dropped=tuple(f["name"] for k, f in before.items() if k not in after),
         renamed=tuple((a["name"], b["name"]) for a, b in kept if a["name"] != b["name"]),
         retyped=tuple(a["name"] for a, b in kept if _kind(a, by_id) != _kind(b, by_id)),
-        partitioning=old.partition_columns != new.partition_columns,
+        partitioning=_partitions(old, by_id) != _partitions(new, by_id),
         mapping=old.mapping != new.mapping,
     )
     return None if change == SchemaChange() else change
@@ -135,6 +135,12 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
 
 def _key(column: Mapping[str, Any], by_id: bool) -> object:
     return column["metadata"][_ID] if by_id else column["name"].lower()
+
+
+def _partitions(metadata: Metadata, by_id: bool) -> list[object]:
+    """The partition columns in order, whatever they are called."""
+    known = {f["name"].lower(): _key(f, by_id) for f in metadata.fields}
+    return [known.get(c.lower(), c) for c in metadata.partition_columns]
 
 
 def _kind(column: Mapping[str, Any], by_id: bool) -> tuple[object, object]:
