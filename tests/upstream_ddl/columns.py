@@ -23,6 +23,7 @@ _RENAMED = tuple(
     alter(f"RENAME COLUMN {a} TO {b}") for a, b in (("v", "y"), ("id", "v"), ("y", "id"))
 )
 _WIDER = World(MAPPED.made, alter("ADD COLUMN x INT"))
+_PARTITIONED = World(f"{MAPPED.made} PARTITIONED BY (w)")
 _STRICT = World(make(columns="(id INT NOT NULL, v INT, w STRING)"))
 _DEFAULTS = with_property("delta.feature.allowColumnDefaults", "supported")
 _COMMENT, _DEFAULT = "ALTER COLUMN v COMMENT 'x'", "ALTER COLUMN w SET DEFAULT 'd'"
@@ -51,6 +52,13 @@ CHAPTER = Chapter(
             MAPPED,
         ),
         Case("RENAME COLUMN, not used", alter("RENAME COLUMN w TO y"), GOES_ON, ANEW, MAPPED),
+        Case(
+            "RENAME COLUMN, of the partitions, not used",
+            alter("RENAME COLUMN w TO y"),
+            GOES_ON,
+            ANEW,
+            _PARTITIONED,
+        ),
         Case(
             "RENAME COLUMN, used",
             _RENAMED[0],

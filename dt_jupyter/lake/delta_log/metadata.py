@@ -141,7 +141,7 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
         retyped=tuple(n for kind in TypeChange if kind is not TypeChange.SAME for n in types[kind]),
         extended=tuple(types[TypeChange.EXTENDED]),
         widened=tuple(types[TypeChange.WIDENED]),
-        partitioning=old.partition_columns != new.partition_columns,
+        partitioning=_partitions(old, by_id) != _partitions(new, by_id),
         mapping=old.mapping != new.mapping,
     )
     return None if change == SchemaChange() else change
@@ -149,3 +149,9 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
 
 def _key(column: Mapping[str, Any], by_id: bool) -> object:
     return column["metadata"][ID] if by_id else column["name"].lower()
+
+
+def _partitions(metadata: Metadata, by_id: bool) -> list[object]:
+    """The partition columns in order, whatever they are called."""
+    known = {f["name"].lower(): _key(f, by_id) for f in metadata.fields}
+    return [known.get(c.lower(), c) for c in metadata.partition_columns]

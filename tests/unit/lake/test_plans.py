@@ -186,6 +186,19 @@ def test_another_partitioning(table) -> None:
     assert plan.code == "PARTITIONING_CHANGED"
 
 
+def test_a_partition_column_with_another_name_is_the_same_partitioning() -> None:
+    before, after = column("b", id_=2), column("c", id_=2)
+    old = of(column("a", id_=1), before, partitions=["b"])
+    renamed = schema_change(old, of(column("a", id_=1), after, partitions=["c"]))
+    assert renamed == SchemaChange(renamed=(("b", "c"),))
+    other = schema_change(old, of(column("a", id_=1), before, partitions=["a"]))
+    assert other == SchemaChange(partitioning=True)
+    swapped = of(column("b", id_=1), column("a", id_=2), partitions=["b"])
+    change = schema_change(old, swapped)
+    assert change is not None
+    assert change.partitioning, "its name is that of another column now"
+
+
 def test_a_log_that_was_cleaned(table) -> None:
     from deltalake import DeltaTable
 
