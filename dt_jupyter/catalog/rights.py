@@ -160,24 +160,21 @@ class RightRows(Store):
                 _rename(connection, old, new)
             mark_rights(connection)
 
-    def rights_dropped(self, on: Securable) -> None:
-        """Nothing is granted on a name any more; `rights_restored` brings it back."""
-        now = stored_moment(self.clock.now())
+    def rights_dropped(self, on: Securable, object_id: str = "") -> None:
+        """Nothing is granted on a name any more. `rights_restored` brings it back for the object
+        of that id; without an id nothing does."""
+        gone = f"{stored_moment(self.clock.now())} {object_id}"
         with self._write() as connection:
-            if _rewrite(connection, _is(on) & _IN_FORCE, dropped=now):
+            if _rewrite(connection, _is(on) & _IN_FORCE, dropped=gone):
                 mark_rights(connection)
 
-    def last_owner(self, on: Securable) -> str | None:
-        """The role that owned what bore the name last, and was dropped."""
-        query = (
-            select(_granted.c.role)
-            .where(_is(on), _granted.c.dropped != "")
-            .where(_granted.c.right_name == Right.OWNERSHIP.value)
-            .order_by(_granted.c.dropped.desc())
-            .limit(1)
-        )
+    def last_owner(self, on: Securable, object_id: str) -> str | None:
+        """The role that owned the object of that id when it was dropped; None: no role did."""
         with self._read() as connection:
-            found: str | None = connection.scalar(query)
+            gone = _last_drop(connection, on, object_id)
+            owned = _granted.c.right_name == Right.OWNERSHIP.value
+            query = select(_granted.c.role).where(_is(on), owned, _granted.c.dropped == gone)
+            found: str | None = connection.scalar(query) if gone else None
         return found
 
     def has_grants(self) -> bool:
@@ -185,21 +182,11 @@ class RightRows(Store):
         with self._read() as connection:
             return connection.scalar(select(_granted.c.role).limit(1)) is not None
 
-    def rights_restored_in(self, schema: str) -> None:
-        """As `rights_restored`, of all that was in a schema."""
-        query = select(_granted).where(_granted.c.schema_name == schema, ~_IN_FORCE)
-        with self._read() as connection:
-            gone = {g.on.key: g.on for g in self._listed(connection, query, GRANTS)}
-        for on in gone.values():
-            self.rights_restored(on)
-
-    def rights_restored(self, on: Securable) -> None:
-        """What was granted on what bore the name last."""
+    def rights_restored(self, on: Securable, object_id: str) -> None:
+        """What was granted on the object of that id when it was dropped is in force again."""
         with self._write() as connection:
-            last = select(func.max(_granted.c.dropped)).where(_is(on))
-            newest = connection.scalar(last)
-            if newest:
-                _rewrite(connection, _is(on) & (_granted.c.dropped == newest), dropped="")
+            if gone := _last_drop(connection, on, object_id):
+                _rewrite(connection, _is(on) & (_granted.c.dropped == gone), dropped="")
                 mark_rights(connection)
 
 
@@ -245,6 +232,13 @@ def _is(on: Securable) -> ColumnElement[bool]:
         & (_granted.c.schema_name == schema_name)
         & (_granted.c.object_name == object_name)
     )
+
+
+def _last_drop(connection: Connection, on: Securable, object_id: str) -> str:
+    """The mark of the grants that went with the object; "" where there are none."""
+    query = select(func.max(_granted.c.dropped)).where(_is(on))
+    mine = _granted.c.dropped.endswith(f" {object_id}", autoescape=True)
+    return str(connection.scalar(query.where(mine)) or "") if object_id else ""
 
 
 def _rename(connection: Connection, old: Securable, new: Securable) -> None:

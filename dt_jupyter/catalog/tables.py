@@ -284,18 +284,14 @@ class DynamicTables(graph.GraphHistory):
         self.quarantine.lift(TABLE_SHELF.kind, name)
         return bool(rows)
 
+    def dropped_id(self, name: Name) -> str | None:
+        """The id of the one that `undrop` brings back."""
+        with self._read() as connection:
+            row = _row(connection, _dropped_last(name))
+        return str(row["id"]) if row is not None else None
+
     def undrop(self, name: Name) -> DynamicTable:
         """Bring back the one dropped last; DT-1118 if there is none, or the name is taken."""
-        dropped = (
-            select(_table)
-            .where(
-                _table.c.schema_name == name.schema,
-                _table.c.table_name == name.table,
-                _table.c.dropped.is_not(None),
-            )
-            .order_by(_table.c.dropped.desc())
-            .limit(1)
-        )
         with self._write() as connection:
             if live_row(connection, name):
                 raise error(
@@ -304,7 +300,7 @@ class DynamicTables(graph.GraphHistory):
                     problem="another one has that name now",
                     hint="Rename or drop that one first.",
                 )
-            row = _row(connection, dropped)
+            row = _row(connection, _dropped_last(name))
             if row is None:
                 known = _names(connection, _table.c.dropped.is_not(None))
                 hint = did_you_mean(str(name), known)
@@ -345,6 +341,19 @@ class DynamicTables(graph.GraphHistory):
 
 def _field_of(column: str) -> str:
     return "target_lag" if column == "target_lag_seconds" else column
+
+
+def _dropped_last(name: Name) -> Select[Any]:
+    return (
+        select(_table)
+        .where(
+            _table.c.schema_name == name.schema,
+            _table.c.table_name == name.table,
+            _table.c.dropped.is_not(None),
+        )
+        .order_by(_table.c.dropped.desc())
+        .limit(1)
+    )
 
 
 def _names(connection: Connection, which: ColumnElement[bool]) -> list[str]:

@@ -181,16 +181,16 @@ class LakeTables:
         catalog.quarantine.lift(found.kind, name)
         return f"{found.kind.capitalize()} {name} is out of quarantine, and dropped."
 
-    def undrop(self, name: Name) -> None:
-        """The last dropped table of that name is back. DT-1118 where there is none, or the name
-        is taken."""
-        spark = self.sources.spark
+    def undrop(self, name: Name, allow: Callable[[str], None] = lambda table_id: None) -> None:
+        """The last dropped table of that name is back, unless `allow` refuses its id. DT-1118
+        where there is none, or the name is taken."""
         dropped = self._dropped(_label(name))
         if dropped is None:
             hint = did_you_mean(str(name), self._dropped_names())
             problem = "nothing of that name was dropped"
             raise error("DT-1118", name=name, problem=problem, hint=hint)
-        if holder(self.sources.catalog, spark, name) is not None:
+        allow(self.sources.logs[str(dropped)].table_id())
+        if holder(self.sources.catalog, self.sources.spark, name) is not None:
             raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
         with self.log.begin(f"UNDROP TABLE {name}") as record:
             self._bring_back(name, dropped, record)

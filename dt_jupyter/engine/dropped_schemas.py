@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine.rights.lives import drop_schema_rights
+from dt_jupyter.engine.rights.lives import drop_schema_rights, schema_object_ids
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.lake import write_durable
 from dt_jupyter.model import (
@@ -108,6 +108,7 @@ def _held_by_catalog(context: Context, schema: str) -> dict[str, Any]:
         ],
         "tables": [t.table_id for t in catalog.tables() if t.name.schema == schema],
         "views": [v.name.table for v in catalog.views() if v.name.schema == schema],
+        "ids": schema_object_ids(context.access, schema),
     }
 
 
@@ -134,7 +135,7 @@ def forget_schema(context: Context, facts: Mapping[str, Any]) -> None:
         if name.schema == schema:
             catalog.forget(name)
     _lift_quarantine(context, schema)
-    drop_schema_rights(context.access, schema)
+    drop_schema_rights(context.access, schema, facts["ids"])
 
 
 def _lift_quarantine(context: Context, schema: str) -> None:

@@ -257,7 +257,7 @@ def unmake_schema(context: Context, facts: Mapping[str, Any]) -> None:
     used = there and not spark.sql(f"SHOW TABLES IN {quote(schema)}").isEmpty()
     if used or _is_named(context, schema):
         return
-    drop_schema_rights(context.access, schema)
+    drop_schema_rights(context.access, schema, {})
     if there:
         _let_go(context, schema)
     with suppress(OSError):  # what is in it is none of the lake's tables

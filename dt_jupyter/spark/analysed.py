@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import Name
+from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.compiled_java import compile_java
 from dt_jupyter.spark.path_texts import path_of_text, path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS, PlanFacts, PlanRead, ReadKind, facts_of
@@ -56,7 +56,8 @@ _BLIND = frozenset({"UnresolvedExecuteImmediate", "ExecuteImmediateQuery", "Comp
 class Analysed:
     """A statement's plan. `parsed` is the class of what the parser made of it, `target` what a
     command makes or changes, `path` where that is files by their path; `schema` what it is about
-    where that is a schema; `runs` whether the plan is the whole statement, as it is run."""
+    where that is a schema; `described` the relation whose columns it takes, and the temporary view
+    that it is about, as SQL; `runs` whether the plan is the whole statement, as it is run."""
 
     parsed: str
     facts: PlanFacts
@@ -64,6 +65,7 @@ class Analysed:
     target: Name | None = None
     path: str | None = None
     schema: str | None = None
+    described: str | None = None
     runs: bool = False
 
 
@@ -83,8 +85,18 @@ def analyse(spark: SparkSession, parsed: ParsedText, own: frozenset[str] = froze
     state = _state(spark)
     mode = getattr(state, "executePlan$default$2")()
     plan = state.executePlan(parsed.plan, mode).analyzed()
-    found = Analysed(parsed.kind, _facts(spark, plan, own), plan, runs=True)
+    copied = _copied(parsed.plan) if parsed.kind == "CreateTableLike" else None
+    found = Analysed(parsed.kind, _facts(spark, plan, own), plan, described=copied, runs=True)
     return found if parsed.is_query else _named(found)
+
+
+def _copied(plan: Any) -> str:
+    """The source of CREATE TABLE … LIKE, which Delta's analysis takes out of the plan."""
+    source = plan.source()
+    if class_of(source) == "PlanWithUnresolvedIdentifier":
+        return f"IDENTIFIER({source.identifierExpr().sql()})"
+    parts = source.multipartIdentifier()
+    return ".".join(quote(str(parts.apply(i))) for i in range(parts.size()))
 
 
 def _explained(parsed: ParsedText) -> Any:
@@ -151,6 +163,8 @@ def _named(found: Analysed) -> Analysed:
         if kind == "DataSourceV2Relation" and node.identifier().isDefined():
             identifier = node.identifier().get()
             return _with_target(found, list(identifier.namespace()), identifier.name())
+        if kind == "ResolvedTempView":
+            return replace(found, described=quote(str(node.identifier().name())))
         if kind == "ResolvedNamespace":
             parts = node.namespace()
             return replace(found, schema=str(parts.last()).lower() if parts.nonEmpty() else None)
@@ -209,12 +223,10 @@ def provider_of(parsed: ParsedText) -> str | None:
     return found[0].lower() if found else None
 
 
-def conf_of(parsed: ParsedText) -> tuple[str, bool] | None:
-    """The conf that SET names, and whether it sets it; None where it names none."""
-    pair = parsed.plan.kv()
-    if not pair.isDefined():
-        return None
-    return str(pair.get()._1()), bool(pair.get()._2().isDefined())
+def conf_of(parsed: ParsedText) -> str | None:
+    """The conf that SET reads or sets; None where it is all of them, and for RESET."""
+    pair = parsed.plan.kv() if parsed.kind == "SetCommand" else None
+    return str(pair.get()._1()) if pair is not None and pair.isDefined() else None
 
 
 def _has(plan: Any, name: str) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.execute.origin import StatementOrigin
-from dt_jupyter.engine.rights.needs import require_statement
+from dt_jupyter.engine.rights.needs import SPARK_NEEDS, require_statement
 from dt_jupyter.engine.task_bodies import TaskBody
 from dt_jupyter.model import DTError, Right, Span
 from dt_jupyter.sources import name_of
@@ -18,23 +18,9 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
     from dt_jupyter.streams import FoundStream
 
-_WRITES = {
-    SparkKind.INSERT: (Right.INSERT,),
-    SparkKind.UPDATE: (Right.UPDATE, Right.SELECT),
-    SparkKind.DELETE: (Right.DELETE, Right.SELECT),
-    SparkKind.TRUNCATE: (Right.DELETE,),
-    SparkKind.MERGE: (Right.INSERT, Right.UPDATE, Right.DELETE, Right.SELECT),
-}
-_CHANGES = _WRITES | dict.fromkeys(
-    (
-        SparkKind.DROP_TABLE,
-        SparkKind.DROP_VIEW,
-        SparkKind.ALTER_TABLE,
-        SparkKind.ALTER_VIEW,
-        SparkKind.RESTORE,
-    ),
-    (Right.OWNERSHIP,),
-)
+_WRITES = frozenset({
+    SparkKind.INSERT, SparkKind.UPDATE, SparkKind.DELETE, SparkKind.TRUNCATE, SparkKind.MERGE,
+})  # fmt: skip
 
 
 def require_names_read(
@@ -79,7 +65,7 @@ def require_named(context: Context, statement: SparkStatement, schema: str, scri
     if statement.kind in _WRITES and not statement.targets:
         raise access.refusal(statement.kind.value, "what it writes has no name")
     for target in statement.targets:
-        for right in _CHANGES.get(statement.kind, ()):
+        for right in SPARK_NEEDS[statement.kind]:
             access.require(right, target)
 
 

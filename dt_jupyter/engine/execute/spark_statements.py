@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.dropped_schemas import drop_schema
@@ -83,7 +84,8 @@ def _run(context: Context, statement: S.SparkStatement, origin: StatementOrigin)
 
 
 def undrop_table(context: Context, statement: S.UndropTable, origin: StatementOrigin) -> DataFrame:
-    context.lake_tables.undrop(statement.name)
+    name = statement.name
+    context.lake_tables.undrop(name, partial(context.access.require_last_owner, name))
     context.publisher.retry_views()
     context.scheduling.nudge()
     return context.tables.status(f"Table {statement.name} restored.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from dt_jupyter.model import (
     Securable,
     Sink,
     TaskRun,
+    denied,
     error,
     require,
 )
@@ -149,12 +151,32 @@ class Access:
         elif self.bound:
             require(self.book, self.role, Right.OWNERSHIP, on)
 
-    def require_last_owner(self, name: Name) -> None:
-        """DT-5201 for who did not own what bore the name last."""
+    def require_last_owner(self, name: Name, dropped: str | None) -> None:
+        """DT-5201 for who did not own the dropped object of that id, which bore the name."""
         on = Securable.of(Named.TABLE, name)
         roles = self.book.closure(self.role) if self.bound else frozenset((ADMIN,))
-        if ADMIN not in roles and self.catalog.last_owner(on) not in roles:
-            require(self.book, self.role, Right.OWNERSHIP, on)
+        owner = self.catalog.last_owner(on, dropped) if dropped is not None else None
+        if ADMIN not in roles and owner not in roles:
+            facts = denied(self.role, Right.OWNERSHIP, on)
+            raise error("DT-5201", **facts, owner=owner or ADMIN)
+
+    def object_id(self, name: Name) -> str:
+        """What tells the object that bears the name from all that ever bear it; "" where it
+        cannot be brought back once it is dropped, and where nothing bears the name."""
+        return self.object_ids().get(name, "")
+
+    def object_ids(self) -> dict[Name, str]:
+        """As `object_id`, of all; a view is its text."""
+        catalog = self.catalog
+        tables = {table.name: table.table_id for table in catalog.tables()}
+        views = {view.name: _digest([view.text]) for view in catalog.views()}
+        dynamic = {table.name: table.id for table in catalog.list()}
+        streams = {stream.name: stream.id for stream in catalog.streams()}
+        return tables | views | dynamic | streams
+
+    def schema_id(self, schema: str) -> str:
+        """What tells a schema from others of its name: all that it holds."""
+        return _digest(sorted(i for n, i in self.object_ids().items() if n.schema == schema))
 
     def require_read(self, name: Name, role: str | None = None) -> None:
         """SELECT on what is read by that name, by the session's role; what a view reads is read
@@ -197,10 +219,10 @@ class Access:
     def require_named(self, parts: tuple[str, ...], schema: str) -> None:
         """`require_read` of a name as it is written, unless it is a temporary view."""
         name = name_of(parts, schema)
-        if self.bound and (len(parts) > 1 or not self._is_temporary(name)):
+        if self.bound and (len(parts) > 1 or not self.is_temporary(name)):
             self.require_read(name)
 
-    def _is_temporary(self, name: Name) -> bool:
+    def is_temporary(self, name: Name) -> bool:
         relation = lookup(self.spark, name)
         return relation is not None and relation.kind is RelationKind.TEMPORARY_VIEW
 
@@ -355,6 +377,10 @@ class Access:
             self.catalog.rights_dropped(on)
         if self.bound:
             self.catalog.grant(self.role, [Right.OWNERSHIP], on, self.role)
+
+
+def _digest(texts: list[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 _SUGGESTED = re.compile(r" or ")

@@ -3,7 +3,7 @@ its grants, what it drops has none until it is brought back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from dt_jupyter.engine.rights.access import Access
@@ -11,28 +11,30 @@ from dt_jupyter.model import Name, Named, Securable
 from dt_jupyter.sql import CATALOG, statement_values as S
 
 Made = tuple[Named, Name | str]
+Change = Callable[[Access], Callable[[], None]]
+"""What looks before a statement runs, and gives what follows once it has."""
 _MAKES = {
     S.SparkKind.CREATE_TABLE: Named.TABLE,
     S.SparkKind.CREATE_VIEW: Named.VIEW,
 }
 _DROPS = (S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW)
+_UNNAMED = (*_DROPS, S.SparkKind.ALTER_TABLE, S.SparkKind.ALTER_VIEW)
 
 
 @contextmanager
 def followed(access: Access, statement: S.Statement) -> Iterator[None]:
     """Grants follow what the statement does, once it has done it."""
-    made = made_by(statement)
+    made, change = made_by(statement), changed_by(statement)
     if made is not None and not (access.bound or access.book.grants):
         made = None  # nothing was ever granted
     there = made is not None and _exists(access, *made)
+    after = change(access) if change is not None and access.catalog.has_grants() else None
     yield
     if made is not None:
         if not there and _exists(access, *made):
             access.made(*made)
-        return
-    after = changed_by(statement)
-    if after is not None and access.catalog.has_grants():
-        after(access)
+    elif after is not None:
+        after()
 
 
 def made_by(statement: S.Statement) -> Made | None:
@@ -65,7 +67,7 @@ def _exists(access: Access, kind: Named, name: Name | str) -> bool:
     return access.spark.catalog.databaseExists(name)
 
 
-def changed_by(statement: S.Statement) -> Callable[[Access], None] | None:
+def changed_by(statement: S.Statement) -> Change | None:
     """What becomes of the grants of objects that were there."""
     match statement:
         case S.AlterDynamicTable(name=old, change=S.RenameTo(new_name=new)):
@@ -75,25 +77,23 @@ def changed_by(statement: S.Statement) -> Callable[[Access], None] | None:
         case S.DropDynamicTable(name=name) | S.DropStream(name=name) | S.DropSink(name=name):
             return _dropped(name)
         case S.UndropDynamicTable(name=name) | S.UndropTable(name=name) | S.UndropStream(name=name):
-            return lambda access: access.catalog.rights_restored(_relation(name))
+            return _restored(name)
         case S.UndropSchema(name=schema):
-            return lambda access: access.catalog.rights_restored_in(schema)
+            return _schema_restored(schema)
         case S.DropWarehouse(name=warehouse):
-            on = Securable.of(Named.WAREHOUSE, warehouse)
-            return lambda access: access.catalog.rights_dropped(on)
+            return _removed(Securable.of(Named.WAREHOUSE, warehouse))
         case S.DropTask(name=name):
-            task = Securable.of(Named.TASK, name)
-            return lambda access: access.catalog.rights_dropped(task)
+            return _removed(Securable.of(Named.TASK, name))
         case S.SparkStatement():
             return _changed_by_spark(statement)
     return None
 
 
-def _changed_by_spark(statement: S.SparkStatement) -> Callable[[Access], None] | None:
+def _changed_by_spark(statement: S.SparkStatement) -> Change | None:
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
         return _schema_dropped(statement.target_parts)
     if statement.target is None:
-        return None
+        return _missing_dropped if statement.kind in _UNNAMED else None
     if statement.kind in _DROPS:
         return _dropped(statement.target)
     if statement.new_name is not None:
@@ -101,41 +101,94 @@ def _changed_by_spark(statement: S.SparkStatement) -> Callable[[Access], None] |
     return None
 
 
-def _renamed(kind: Named, old: Name, new: Name) -> Callable[[Access], None]:
+def _renamed(kind: Named, old: Name, new: Name) -> Change:
     pair = Securable.of(kind, old), Securable.of(kind, new)
-    return lambda access: access.catalog.rights_renamed(*pair)
+    return lambda access: lambda: access.catalog.rights_renamed(*pair)
 
 
-def _swapped(one: Name, other: Name) -> Callable[[Access], None]:
-    return lambda access: access.catalog.rights_swapped(_relation(one), _relation(other))
+def _swapped(one: Name, other: Name) -> Change:
+    pair = _relation(one), _relation(other)
+    return lambda access: lambda: access.catalog.rights_swapped(*pair)
 
 
-def _dropped(name: Name) -> Callable[[Access], None]:
-    def forget(access: Access) -> None:
-        if access.kind_of(name) is None:
-            access.catalog.rights_dropped(_relation(name))
+def _removed(on: Securable) -> Change:
+    return lambda access: lambda: access.catalog.rights_dropped(on)
+
+
+def _restored(name: Name) -> Change:
+    def restore(access: Access) -> None:
+        access.catalog.rights_restored(_relation(name), access.object_id(name))
+
+    return lambda access: lambda: restore(access)
+
+
+def _dropped(name: Name) -> Change:
+    def look(access: Access) -> Callable[[], None]:
+        object_id = access.object_id(name)
+
+        def forget() -> None:
+            if access.kind_of(name) is None:
+                access.catalog.rights_dropped(_relation(name), object_id)
+
+        return forget
+
+    return look
+
+
+def _missing_dropped(access: Access) -> Callable[[], None]:
+    """After a statement whose target has no name in its text: IDENTIFIER(…)."""
+    known = access.object_ids()
+
+    def forget() -> None:
+        keys = {g.on.key for g in access.book.grants}
+        for name in [Name(schema, name) for space, schema, name in keys if space == "relation"]:
+            if access.kind_of(name) is None:
+                access.catalog.rights_dropped(_relation(name), known.get(name, ""))
 
     return forget
 
 
-def _schema_dropped(parts: tuple[str, ...]) -> Callable[[Access], None]:
+def _schema_dropped(parts: tuple[str, ...]) -> Change:
     *catalog, schema = (part.lower() for part in parts)
 
-    def forget(access: Access) -> None:
-        if catalog in ([], [CATALOG]) and not access.spark.catalog.databaseExists(schema):
-            drop_schema_rights(access, schema)
+    def look(access: Access) -> Callable[[], None]:
+        known = schema_object_ids(access, schema)
 
-    return forget
+        def forget() -> None:
+            if catalog in ([], [CATALOG]) and not access.spark.catalog.databaseExists(schema):
+                drop_schema_rights(access, schema, known)
+
+        return forget
+
+    return look
 
 
-def drop_schema_rights(access: Access, schema: str) -> None:
-    """Nothing is granted on what a schema held."""
+def _schema_restored(schema: str) -> Change:
+    def restore(access: Access) -> None:
+        for name, object_id in access.object_ids().items():
+            if name.schema == schema:
+                access.catalog.rights_restored(_relation(name), object_id)
+        whole = Securable.of(Named.SCHEMA, schema)
+        access.catalog.rights_restored(whole, access.schema_id(schema))
+
+    return lambda access: lambda: restore(access)
+
+
+def schema_object_ids(access: Access, schema: str) -> dict[str, str]:
+    """The ids of what a schema holds, by name, and its own under the empty name."""
+    held = {n.table: i for n, i in access.object_ids().items() if n.schema == schema}
+    return held | {"": access.schema_id(schema)}
+
+
+def drop_schema_rights(access: Access, schema: str, ids: Mapping[str, str]) -> None:
+    """Drop all grants on a schema and on what it held. `ids`, as `schema_object_ids` had them, say
+    which objects get them back when they are undropped."""
     for on in {g.on for g in access.book.grants if g.on.schema == schema}:
-        access.catalog.rights_dropped(on)
+        access.catalog.rights_dropped(on, ids.get(on.name, ""))
 
 
 def _relation(name: Name) -> Securable:
     return Securable.of(Named.TABLE, name)
 
 
-__all__ = ["changed_by", "drop_schema_rights", "followed", "made_by"]
+__all__ = ["changed_by", "drop_schema_rights", "followed", "made_by", "schema_object_ids"]

@@ -101,8 +101,13 @@ def _swap_schemas(access: Access, statement: S.SwapSchemas) -> None:
         access.require_owner(Securable.of(Named.SCHEMA, name))
 
 
-def _undrop(access: Access, statement: Any) -> None:
-    access.require_last_owner(statement.name)
+def _undrop_dynamic_table(access: Access, statement: S.UndropDynamicTable) -> None:
+    access.require_last_owner(statement.name, access.catalog.dropped_id(statement.name))
+
+
+def _undrop_stream(access: Access, statement: S.UndropStream) -> None:
+    found = access.catalog.dropped_stream(statement.name)
+    access.require_last_owner(statement.name, found.id if found is not None else None)
 
 
 def _explain(access: Access, statement: S.ExplainDynamicTable) -> None:
@@ -173,6 +178,55 @@ def _grant(access: Access, statement: S.GrantRights | S.RevokeRights) -> None:
     access.require_owner(statement.on)
 
 
+def _undrop_table(access: Access, statement: S.UndropTable) -> None:
+    """Which dropped table it brings back is known where its folder is found: see `undrop_table`."""
+
+
+def _spark(access: Access, statement: S.SparkStatement) -> None:
+    """What the engine does itself before Spark's plan is judged: it drops tables, and it records
+    the owner of what is made. See `SparkRights` for all else."""
+    kind = statement.kind
+    if kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
+        access.require_owner(Securable.of(Named.SCHEMA, statement.target_parts[-1]))
+    if kind in _MAKES and not (statement.targets or statement.temporary):
+        raise access.refusal(_words(statement), "what it makes has no name", "Write its name.")
+    rights = SPARK_NEEDS[kind] if kind in _OWNED else ()
+    for target in statement.targets if not _is_temporary(access, statement) else ():
+        for right in rights:
+            access.require(right, target)
+
+
+def _is_temporary(access: Access, statement: S.SparkStatement) -> bool:
+    name = statement.target
+    return name is not None and len(statement.target_parts) == 1 and access.is_temporary(name)
+
+
+_MAKES = frozenset({S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW})
+_OWNED = frozenset({
+    S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.ALTER_TABLE,
+    S.SparkKind.ALTER_VIEW, S.SparkKind.RESTORE,
+})  # fmt: skip
+SPARK_NEEDS: Mapping[S.SparkKind, tuple[Right, ...]] = {
+    S.SparkKind.QUERY: (),
+    S.SparkKind.CREATE_TABLE: (),
+    S.SparkKind.CREATE_VIEW: (),
+    S.SparkKind.CREATE_SCHEMA: (),
+    S.SparkKind.DROP_SCHEMA: (),
+    S.SparkKind.INSERT: (Right.INSERT,),
+    S.SparkKind.UPDATE: (Right.UPDATE, Right.SELECT),
+    S.SparkKind.DELETE: (Right.DELETE, Right.SELECT),
+    S.SparkKind.MERGE: (Right.INSERT, Right.UPDATE, Right.DELETE, Right.SELECT),
+    S.SparkKind.TRUNCATE: (Right.DELETE,),
+    S.SparkKind.OPTIMIZE: (Right.OWNERSHIP,),
+    S.SparkKind.VACUUM: (Right.OWNERSHIP,),
+    S.SparkKind.USE: (),
+    S.SparkKind.SET: (),
+    S.SparkKind.SCRIPT: (),
+    S.SparkKind.OTHER: (),
+} | dict.fromkeys(_OWNED, (Right.OWNERSHIP,))
+"""The rights on its targets that each kind needs, as far as names tell."""
+
+
 STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {
     S.CreateDynamicTable: _create_table,
     S.CloneDynamicTable: _clone,
@@ -182,7 +236,7 @@ STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {
     S.SwapSchemas: _swap_schemas,
     S.AlterDynamicTable: _alter_table,
     S.DropDynamicTable: _named(Right.OWNERSHIP),
-    S.UndropDynamicTable: _undrop,
+    S.UndropDynamicTable: _undrop_dynamic_table,
     S.DescribeDynamicTable: _seen,
     S.ShowDynamicTables: _nothing,
     S.ExplainDynamicTable: _explain,
@@ -194,7 +248,7 @@ STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {
     S.DropStream: _named(Right.OWNERSHIP),
     S.CloneStream: _clone_stream,
     S.AlterStream: _named(Right.OWNERSHIP),
-    S.UndropStream: _undrop,
+    S.UndropStream: _undrop_stream,
     S.DescribeStream: _seen,
     S.ShowStreams: _nothing,
     S.CreateSink: _create_sink,
@@ -218,8 +272,8 @@ STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {
     S.Begin: _nothing,
     S.Commit: _nothing,
     S.Rollback: _nothing,
-    S.SparkStatement: _nothing,
-    S.UndropTable: _undrop,
+    S.SparkStatement: _spark,
+    S.UndropTable: _undrop_table,
     S.Unsupported: _nothing,
 }
 
@@ -230,4 +284,4 @@ def _require_shared(statement: S.Statement) -> None:
         raise error("DT-5211", what="CREATE SINK", problem=problem)
 
 
-__all__ = ["STATEMENT_NEEDS", "require_statement"]
+__all__ = ["SPARK_NEEDS", "STATEMENT_NEEDS", "require_statement"]

@@ -1,18 +1,24 @@
 """The rights that a statement of Spark's needs, by its analysed plan: whatever its text looks like,
 what it reads and what it changes are what Spark has bound.
 
-The tables of commands are closed: of one that is not in them OWNERSHIP of its target is needed, and
-without a target it is open to admin alone.
+What a command needs beside what it reads stands in the closed table of `commands`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.commands import (
+    COMMAND_WRITES,
+    COMMANDS,
+    CommandNeed,
+    command_need,
+)
 from dt_jupyter.engine.rights.shared import (
     Shared,
     are_nested,
@@ -49,18 +55,6 @@ from dt_jupyter.spark import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_WRITES: Mapping[str, tuple[Right, ...]] = {
-    "AppendData": (Right.INSERT,),
-    "OverwriteByExpression": (Right.INSERT, Right.DELETE),
-    "OverwritePartitionsDynamic": (Right.INSERT, Right.DELETE),
-    "InsertIntoHadoopFsRelationCommand": (Right.INSERT, Right.DELETE),
-    "InsertIntoDataSourceCommand": (Right.INSERT, Right.DELETE),
-    "DeleteCommand": (Right.DELETE,),
-    "UpdateCommand": (Right.UPDATE,),
-    "MergeIntoCommand": (),
-    "TruncateDeltaTableCommand": (Right.DELETE,),
-    "TruncateTableCommand": (Right.DELETE,),
-}
 _CLAUSES = {
     "DeltaMergeIntoMatchedDeleteClause": Right.DELETE,
     "DeltaMergeIntoNotMatchedBySourceDeleteClause": Right.DELETE,
@@ -68,29 +62,9 @@ _CLAUSES = {
     "DeltaMergeIntoNotMatchedBySourceUpdateClause": Right.UPDATE,
     "DeltaMergeIntoNotMatchedInsertClause": Right.INSERT,
 }
-_TELLS = frozenset({
-    "DescribeRelation", "DescribeTableCommand", "DescribeColumn", "DescribeColumnCommand",
-    "DescribeDeltaHistoryCommand", "DescribeDeltaDetailCommand", "ShowDeltaTableColumnsCommand",
-    "ShowColumns", "ShowColumnsCommand", "ShowTableProperties", "ShowTablePropertiesCommand",
-    "ShowCreateTable", "ShowCreateTableCommand", "ShowDeltaPartitionsCommand", "ShowPartitions",
-    "RefreshTable", "RefreshTableCommand",
-})  # fmt: skip
-"""What says of a table what its rows say, or nearly: SELECT."""
-_MAKES = frozenset({
-    "CreateTable", "CreateTableAsSelect", "ReplaceTable", "ReplaceTableAsSelect",
-    "CreateDataSourceTableCommand", "CreateDataSourceTableAsSelectCommand", "CreateTableLike",
-    "CreateTableLikeCommand", "CreateViewCommand", "CreateTempViewUsing",
-})  # fmt: skip
 _TEMPORARY = frozenset({"CreateViewCommand", "CreateTempViewUsing"})
 """They are in no schema where they name none: Spark has put one where they are."""
-_LISTS = frozenset({"ShowTables", "ShowTablesCommand", "ShowViews", "ShowViewsCommand"})
-_OPEN = frozenset({
-    "SetCommand", "ResetCommand", "SetCatalogAndNamespace", "SetNamespaceCommand",
-    "ShowNamespaces", "ShowNamespacesCommand", "ShowFunctions", "ShowFunctionsCommand",
-    "ShowCatalogs", "ShowCatalogsCommand", "ShowCurrentNamespaceCommand", "CreateNamespace",
-    "CreateSQLFunctionCommand", "DescribeFunctionCommand", "CacheTable", "CacheTableAsSelect",
-    "ExplainCommand", "CreateVariable", "SetVariable",
-})  # fmt: skip
+_SETTINGS = frozenset({"SetCommand", "ResetCommand"})
 _UNTOLD = frozenset({"CloneTableStatement"})
 """Commands whose plan does not tell what they read."""
 _LAKE_FORMATS = FILE_SCHEMAS - {"binaryfile"}
@@ -129,7 +103,7 @@ class SparkRights:
         found = analyse(spark, parsed, placed.views)
         self._require(found, placed, query=placed.reads_only and parsed.is_query)
         frame = run_analysed(spark, parsed, found)
-        lists = self.access.bound and found.facts.root in _LISTS
+        lists = self.access.bound and COMMANDS.get(found.facts.root) is CommandNeed.LISTS
         return self._listed(frame) if lists else frame
 
     def require_frame(self, frame: DataFrame) -> None:
@@ -151,10 +125,8 @@ class SparkRights:
             self._require_place(path)
 
     def _require_shared(self, parsed: ParsedText, shared: Shared) -> None:
-        if parsed.kind in ("SetCommand", "ResetCommand"):
-            conf = conf_of(parsed) if parsed.kind == "SetCommand" else None
-            if (conf is None or conf[1]) and (e := refused_conf(conf[0] if conf else None)):
-                raise e
+        if parsed.kind in _SETTINGS and (refused := refused_conf(conf_of(parsed))) is not None:
+            raise refused
         provider = provider_of(parsed)
         if provider is not None and provider not in _LAKE_FORMATS:
             raise error("DT-5211", what=f"USING {provider}", problem="it reads another system")
@@ -185,8 +157,17 @@ class SparkRights:
         book, role = self.access.book, self.access.role
         for read in found.facts.reads:
             self._require_read(book, role, read)
+        if found.described is not None:
+            self._require_described(found.described, placed)
         if not query:
             self._require_command(found, placed)
+
+    def _require_described(self, relation: str, placed: PlacedByEngine) -> None:
+        """SELECT on what CREATE TABLE … LIKE takes columns and properties from, and on what a
+        temporary view reads."""
+        spark = self.access.spark
+        found = analyse(spark, parse_text(spark, f"TABLE {relation}"), placed.views)
+        self._require(found, placed, query=True)
 
     def _require_paths(self, paths: Iterable[str]) -> None:
         shared = self.access.shared
@@ -229,44 +210,34 @@ class SparkRights:
                     self._require_read(book, owner, inner)
 
     def _require_command(self, found: Analysed, placed: PlacedByEngine) -> None:
-        root, access = found.facts.root, self.access
+        access, need = self.access, command_need(found.parsed, found.facts.root)
         if found.parsed in _UNTOLD:
             raise access.refusal("CLONE of a table", "what it reads is not in its plan")
         if found.path is not None and found.path not in placed.as_told:
             raise error("DT-5208", role=access.role, path=found.path)
-        if root in _OPEN or root in _LISTS or found.parsed in _OPEN or found.path is not None:
+        if need in (CommandNeed.OPEN, CommandNeed.LISTS):
             return
-        targets = (found.target,) if found.target is not None else placed.targets
-        rights = self._rights_for(found)
-        if root in _TEMPORARY and found.target is None:
-            return
-        if root in _MAKES:
-            for target in targets:
-                kind = Named.VIEW if root == "CreateViewCommand" else Named.TABLE
-                access.require_create(kind, target, replaces=bool(rights))
-        if not targets and found.schema is not None and not found.facts.classes & _WRITES.keys():
-            access.require_owner(Securable.of(Named.SCHEMA, found.schema))
-        elif targets and (root in _WRITES or not found.facts.classes & _WRITES.keys()):
-            for target in targets:
-                for right in rights:
-                    access.require(right, target)
-        elif root not in _MAKES:
-            hint = "Write one statement for each table."
-            raise access.refusal(found.parsed, "its effect is not known by name", hint)
+        if need is CommandNeed.ADMIN:
+            access.require_admin(_called(found.parsed))
+        elif found.path is None and not (_is_temporary(found) and found.target is None):
+            self._require_targets(found, need, placed.targets)
 
-    @staticmethod
-    def _rights_for(found: Analysed) -> tuple[Right, ...]:
-        root, classes = found.facts.root, found.facts.classes
-        if root == "MergeIntoCommand":
-            return tuple(dict.fromkeys(r for c, r in _CLAUSES.items() if c in classes))
-        if root in _WRITES:
-            return _WRITES[root]
-        if root in _TELLS:
-            return (Right.SELECT,)
-        if root in _MAKES:
-            replaces = root.startswith("Replace") or found.facts.replaces
-            return (Right.OWNERSHIP,) if replaces else ()
-        return (Right.OWNERSHIP,)
+    def _require_targets(self, found: Analysed, need: CommandNeed, named: tuple[Name, ...]) -> None:
+        access = self.access
+        targets = (found.target,) if found.target is not None else named
+        rights = _rights_for(found, need)
+        if need is CommandNeed.MAKES:
+            kind = Named.VIEW if found.facts.root == "CreateViewCommand" else Named.TABLE
+            for target in targets:
+                access.require_create(kind, target, replaces=bool(rights))
+        elif not targets and found.schema is not None:
+            access.require_owner(Securable.of(Named.SCHEMA, found.schema))
+        elif not targets and found.described is None:
+            hint = "Write one statement for each table."
+            raise access.refusal(_called(found.parsed), "its effect is not known by name", hint)
+        for target in targets:
+            for right in rights:
+                access.require(right, target)
 
     def _listed(self, frame: DataFrame) -> DataFrame:
         """The rows of SHOW TABLES of what the role sees."""
@@ -282,11 +253,34 @@ class SparkRights:
         return self.access.sees(Name(fields.get("namespace") or "default", name))
 
 
-_CALLED = {"CompoundBody": "BEGIN … END"}
+def _is_temporary(found: Analysed) -> bool:
+    return found.facts.root in _TEMPORARY
+
+
+def _rights_for(found: Analysed, need: CommandNeed) -> tuple[Right, ...]:
+    root, classes = found.facts.root, found.facts.classes
+    if root == "MergeIntoCommand":
+        return tuple(dict.fromkeys(r for c, r in _CLAUSES.items() if c in classes))
+    if need is CommandNeed.WRITES:
+        return COMMAND_WRITES[root]
+    if need is CommandNeed.READS:
+        return (Right.SELECT,)
+    replaces = root.startswith("Replace") or found.facts.replaces
+    return (Right.OWNERSHIP,) if need is CommandNeed.OWNS or replaces else ()
+
+
+_CALLED = {
+    "CompoundBody": "BEGIN … END",
+    "UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE",
+    "ExecuteImmediateQuery": "EXECUTE IMMEDIATE",
+}
+_WORD = re.compile(r"[A-Z][a-z0-9]*")
 
 
 def _called(kind: str) -> str:
-    return _CALLED.get(kind, "EXECUTE IMMEDIATE")
+    """A statement by the class that the parser makes of it: ANALYZE TABLES of AnalyzeTables."""
+    words = _WORD.findall(kind.removesuffix("Command").removesuffix("Command$"))
+    return _CALLED.get(kind) or " ".join(words).upper() or kind
 
 
 __all__ = ["PlacedByEngine", "SparkRights"]

@@ -420,8 +420,8 @@ CHANGES: tuple[Callable[[Catalog, random.Random, int], object], ...] = (
     lambda c, r, n: c.grant("public", [Right.SELECT], on(n % 5), "admin"),
     lambda c, r, n: c.rights_renamed(on(n % 5), on(r.randrange(5))),
     lambda c, r, n: c.rights_swapped(on(n % 5), on(r.randrange(5))),
-    lambda c, r, n: c.rights_dropped(on(r.randrange(5))),
-    lambda c, r, n: c.rights_restored(on(r.randrange(5))),
+    lambda c, r, n: c.rights_dropped(on(r.randrange(5)), f"id {n % 3}"),
+    lambda c, r, n: c.rights_restored(on(r.randrange(5)), f"id {n % 3}"),
 )
 
 
@@ -433,12 +433,14 @@ def test_a_grant_is_rebuilt_where_it_was_last(lab: Lab) -> None:
     for number in range(3):
         lab.catalog.grant("public", [Right.SELECT], on(number), "admin")
     lab.catalog.rights_renamed(on(0), on(7))
-    lab.catalog.rights_dropped(on(1))
+    lab.catalog.rights_dropped(on(1), "an id")
     lab.catalog.close()
     remove(lab.path)
     lab.catalog = lab.open()
     assert {str(g.on) for g in lab.catalog.rights().grants} == {"b2", "b7", "t"}
-    lab.catalog.rights_restored(on(1))
+    lab.catalog.rights_restored(on(1), "another id")
+    assert str(on(1)) not in {str(g.on) for g in lab.catalog.rights().grants}
+    lab.catalog.rights_restored(on(1), "an id")
     assert str(on(1)) in {str(g.on) for g in lab.catalog.rights().grants}
 
 
