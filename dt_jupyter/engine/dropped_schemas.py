@@ -15,7 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine.rights.lives import drop_schema_rights, schema_object_ids
+from dt_jupyter.engine.rights.lives import (
+    drop_schema_rights,
+    restore_schema_rights,
+    schema_object_ids,
+)
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.lake import write_durable
 from dt_jupyter.model import (
@@ -245,7 +249,7 @@ def undrop_schema(context: Context, schema: str) -> str:
         context.spark.sql(f"CREATE DATABASE {quote(schema)}")
         context.publisher.part_folder(schema)
         _bring_back(context, dropped, record)
-        context.catalog.rights_restored_in(schema)
+        restore_schema_rights(context.access, schema)
         record.will(StepKind.FILE_REMOVED, path=str(file), text=file.read_text("utf-8"))
         file.unlink()
     return f"Schema {schema} restored.{dropped.lost}"

@@ -78,8 +78,6 @@ def changed_by(statement: S.Statement) -> Change | None:
             return _dropped(name)
         case S.UndropDynamicTable(name=name) | S.UndropTable(name=name) | S.UndropStream(name=name):
             return _restored(name)
-        case S.UndropSchema(name=schema):
-            return _schema_restored(schema)
         case S.DropWarehouse(name=warehouse):
             return _removed(Securable.of(Named.WAREHOUSE, warehouse))
         case S.DropTask(name=name):
@@ -163,17 +161,6 @@ def _schema_dropped(parts: tuple[str, ...]) -> Change:
     return look
 
 
-def _schema_restored(schema: str) -> Change:
-    def restore(access: Access) -> None:
-        for name, object_id in access.object_ids().items():
-            if name.schema == schema:
-                access.catalog.rights_restored(_relation(name), object_id)
-        whole = Securable.of(Named.SCHEMA, schema)
-        access.catalog.rights_restored(whole, access.schema_id(schema))
-
-    return lambda access: lambda: restore(access)
-
-
 def schema_object_ids(access: Access, schema: str) -> dict[str, str]:
     """The ids of what a schema holds, by name, and its own under the empty name."""
     held = {n.table: i for n, i in access.object_ids().items() if n.schema == schema}
@@ -187,8 +174,24 @@ def drop_schema_rights(access: Access, schema: str, ids: Mapping[str, str]) -> N
         access.catalog.rights_dropped(on, ids.get(on.name, ""))
 
 
+def restore_schema_rights(access: Access, schema: str) -> None:
+    """Put the grants back in force that the schema, and what it holds, had when it was dropped."""
+    for name, object_id in access.object_ids().items():
+        if name.schema == schema:
+            access.catalog.rights_restored(_relation(name), object_id)
+    whole = Securable.of(Named.SCHEMA, schema)
+    access.catalog.rights_restored(whole, access.schema_id(schema))
+
+
 def _relation(name: Name) -> Securable:
     return Securable.of(Named.TABLE, name)
 
 
-__all__ = ["changed_by", "drop_schema_rights", "followed", "made_by", "schema_object_ids"]
+__all__ = [
+    "changed_by",
+    "drop_schema_rights",
+    "followed",
+    "made_by",
+    "restore_schema_rights",
+    "schema_object_ids",
+]
