@@ -1,6 +1,7 @@
 """A sink driver in plain Python: a JSON file that holds each target's rows, exactly once.
 
-    ProcessChannel([sys.executable, "examples/sink_driver.py", "folder"])
+    CREATE SINK s FROM TABLE t INTO 'process:///usr/bin/python3' KEY (id)
+        OPTIONS (args = 'examples/sink_driver.py folder')
 
 It follows the pattern "recovery log with idempotent apply": a transaction is staged in a file of
 its own name, the name goes into the driver checkpoint, and the file is applied once that is
@@ -78,3 +79,8 @@ for line in sys.stdin:
         write(folder / checkpoint["staged"], changes)
         changes = []
         say("started_commit", driver_checkpoint=checkpoint)
+    elif name == "forget":
+        if message["empty"]:
+            view = folder / f"{uuid.uuid5(uuid.NAMESPACE_URL, message['target'])}.json"
+            view.unlink(missing_ok=True)
+        say("forgotten")

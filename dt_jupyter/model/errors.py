@@ -367,6 +367,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "The sink waits. RESET it to deliver everything again."),
     ("DT-6144", "0A000", "{store} cannot take this sink: {problem}.", "{hint}"),
     ("DT-6145", "08004", "{store} refuses all requests: {answer}.", "{hint}"),
+    ("DT-6146", "58000", "The driver of {scheme}:// cannot be used: {problem}.",
+     "A package names its driver in the entry point group dt_jupyter.sinks."),
     ("DT-6150", "55000", "Sink {name} cannot go on from where it stands: {problem}.",
      "ALTER SINK {name} RESET delivers everything again."),
     ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",

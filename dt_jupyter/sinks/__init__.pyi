@@ -1,6 +1,7 @@
 from .address import (
     StoreAddress as StoreAddress,
     parse_store_url as parse_store_url,
+    scheme_of as scheme_of,
     shown_url as shown_url,
 )
 from .binding import (

@@ -75,6 +75,14 @@ class StoreAddress:
                 raise error("DT-1002", option=name, statement=f"a {self.scheme} sink", known=shown)
 
 
+def scheme_of(url: str) -> str:
+    """As `parse_store_url` reads it; "" for what it refuses."""
+    try:
+        return urlsplit(url).scheme.lower()
+    except ValueError:
+        return ""
+
+
 def shown_url(url: str) -> str:
     """The URL of a sink for people: its path is hidden where that may be a secret."""
     parts = urlsplit(url)

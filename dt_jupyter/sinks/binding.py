@@ -124,6 +124,14 @@ class HashRange:
     def __str__(self) -> str:
         return f"{self.begin:08x}-{self.end:08x}"
 
+    def __contains__(self, other: HashRange) -> bool:
+        return self.begin <= other.begin and other.end <= self.end
+
+    @classmethod
+    def parse_first(cls, text: str) -> HashRange:
+        """What `str` gave, at the beginning of a text whose parts are divided by `-`."""
+        return cls.parse("-".join(text.split("-")[:2]))
+
     @classmethod
     def parse(cls, text: str) -> HashRange:
         """What `str` gave."""

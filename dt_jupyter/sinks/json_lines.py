@@ -14,6 +14,10 @@
 | started_commit | driver_checkpoint, merge_patch |
 | error | message: instead of any answer |
 
+A process that is started for a RESET, a DROP or a sink that is not made gets `forget` alone, with
+sink, target, key, and the flags empty (its rows go too) and unmake (so does the target), and answers
+`forgotten`. Whoever delivers the sink is fenced then.
+
 Each line is one object with one of these names: `{"load": {"keys": [[1], [2]]}}`. Values are as in
 `json_values`.
 """  # noqa: E501
@@ -75,6 +79,24 @@ def _requests(message: m.FromRuntime) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "start_commit", {"runtime_checkpoint": dict(runtime_checkpoint)}
 
 
+def forget_line(binding: Binding, sink: str, *, empty: bool, unmake: bool) -> str:
+    fields = {
+        "sink": sink,
+        "target": binding.target,
+        "key": binding.key,
+        "empty": empty,
+        "unmake": unmake,
+    }
+    return json.dumps({"forget": fields}) + "\n"
+
+
+def require_forgotten(line: str) -> None:
+    """DT-6120 for another answer, DT-6112 for an error that it tells."""
+    name, _ = _answered(line)
+    if name != "forgotten":
+        raise _broken(line, KeyError(name))
+
+
 def _chunks(rows: pa.Table) -> Iterator[list[list[Any]]]:
     for start in range(0, rows.num_rows, ROWS_PER_LINE):
         part = rows.slice(start, ROWS_PER_LINE)
@@ -83,14 +105,27 @@ def _chunks(rows: pa.Table) -> Iterator[list[list[Any]]]:
 
 def from_line(line: str, binding: Binding) -> m.FromDriver:
     """A driver's answer; DT-6120 for a line that is none, DT-6112 for an error that it tells."""
+    name, fields = _answered(line)
+    try:
+        return _answer(name, fields, binding)
+    except (ValueError, TypeError, KeyError, AttributeError) as e:
+        raise _broken(line, e) from e
+
+
+def _answered(line: str) -> tuple[str, dict[str, Any]]:
+    """The name and the fields of a line."""
     try:
         ((name, fields),) = json.loads(line).items()
         if name == "error":
             raise error("DT-6112", store="The driver", problem=str(fields["message"]), hint="")
-        return _answer(name, fields, binding)
     except (ValueError, TypeError, KeyError, AttributeError) as e:
-        shown = line[:80].strip()
-        raise error("DT-6120", problem=f"a driver wrote {shown!r} ({type(e).__name__})") from e
+        raise _broken(line, e) from e
+    return name, fields
+
+
+def _broken(line: str, failure: Exception) -> Exception:
+    shown = line[:80].strip()
+    return error("DT-6120", problem=f"a driver wrote {shown!r} ({type(failure).__name__})")
 
 
 def _answer(name: str, fields: dict[str, Any], binding: Binding) -> m.FromDriver:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.model import error
 from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.binding import Binding
+from dt_jupyter.sinks.store_names import NameRules
+from dt_jupyter.sinks.store_types import TypeKind, TypeTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +33,15 @@ def require_delta_updates(binding: Binding, store: str) -> None:
             problem="nothing can be loaded from it",
             hint="Create the sink with DELTA_UPDATES = TRUE.",
         )
+
+
+def require_known_types(binding: Binding, store: str) -> None:
+    """DT-6132 for a column of a type that no source has, DT-6134 and DT-6135 for its name: for a
+    store that keeps any value as `json_values` writes it."""
+    NameRules(store, 1_000).require_columns([c.name for c in binding.columns])
+    types = TypeTable(store, {kind: kind.value for kind in TypeKind}, {})
+    for column in binding.columns:
+        types.stored(column)
 
 
 class _Loading(ABC):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from dt_jupyter.model import DTError, error
 from dt_jupyter.sinks.binding import Binding
 from dt_jupyter.sinks.channel import ANSWER_SECONDS, CLOSE_SECONDS
-from dt_jupyter.sinks.json_lines import from_line, to_lines
+from dt_jupyter.sinks.json_lines import forget_line, from_line, require_forgotten, to_lines
 from dt_jupyter.sinks.messages import FromDriver, FromRuntime, Open
 from dt_jupyter.sinks.store_names import NameRules
 
@@ -25,7 +26,13 @@ class ProcessChannel:
     """Runs `command`, which never goes through a shell. The end of its input is the end of the
     conversation; a process that stays after it is killed."""
 
-    def __init__(self, command: Sequence[str], *, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float = ANSWER_SECONDS,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self._seconds = seconds
         self._binding: Binding
         self._said: deque[str] = deque(maxlen=_SAID)
@@ -37,6 +44,7 @@ class ProcessChannel:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 encoding="utf-8",
+                env={**os.environ, **(environment or {})},
             )
         except OSError as e:
             raise error("DT-6121", problem=f"it did not start ({e.strerror})", hint="") from e
@@ -60,7 +68,22 @@ class ProcessChannel:
         except (OSError, ValueError):
             raise self._ended() from None
 
+    def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool) -> None:
+        """The driver's part of a RESET, of a DROP, or of a sink that is not made, as
+        `StoreDriver.forget`. DT-6112 as it answers, DT-6120 for another answer."""
+        self._binding = binding
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(forget_line(binding, sink, empty=empty, unmake=unmake))
+            self._process.stdin.flush()
+        except (OSError, ValueError):
+            raise self._ended() from None
+        require_forgotten(self._line())
+
     def receive(self) -> FromDriver:
+        return from_line(self._line(), self._binding)
+
+    def _line(self) -> str:
         try:
             line = self._lines.get(timeout=self._seconds)
         except queue.Empty:
@@ -68,7 +91,7 @@ class ProcessChannel:
         if line is None:
             self._lines.put(None)  # for who asks again
             raise self._ended()
-        return from_line(line, self._binding)
+        return line
 
     def close(self) -> None:
         with suppress(OSError):

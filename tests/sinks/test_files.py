@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.sinks import Binding
+from dt_jupyter.sinks import Binding, Task, hash_ranges
 from dt_jupyter.sinks.drivers.file_formats import FORMATS
 from tests.sinks.conformance import Protocol
-from tests.sinks.site import Site, row
+from tests.sinks.site import Site, Talk, row
 from tests.unit.sinks.lab import Change, D, I, Row, binding, refused, summed
 
 LONG, TEXT = pa.int64(), pa.string()
@@ -152,3 +152,23 @@ class TestJsonLines(Files):
 def test_a_format_that_nobody_knows_is_refused(tmp_path: Path) -> None:
     with refused("DT-1003"):
         FilesSite(tmp_path, "xml").deliver(summed(), [])
+
+
+def test_what_was_staged_and_never_committed_goes_when_its_task_opens_again(
+    tmp_path: Path,
+) -> None:
+    """Nobody can commit it any more: whoever staged it is fenced. Another task's stays."""
+    site = FilesSite(tmp_path, "parquet")
+    for part in hash_ranges(2):
+        talk = Talk(site, summed(), Task("s", part))
+        talk.flush()
+        talk.store(row(1, 5))
+        talk.start(1)
+        site.driver_checkpoint = {}
+    staged = tmp_path / "t" / "_staged"
+    assert len(list(staged.iterdir())) == 2
+    left, right = hash_ranges(2)
+    Talk(site, summed(), Task("s", left)).close()
+    (other,) = staged.iterdir()
+    assert other.name.startswith(str(right))
+    assert site.rows(summed()) == {}

@@ -63,6 +63,7 @@ class Receiver:
         self.taken: dict[str, Any] = {}
         self.answers: list[Any] = []
         self.paths: list[str] = []
+        self.row_key = "k"
         self.refuses: dict[int, int] = {}
         """By the key of a row, the status of each request that has it."""
         receiver = self
@@ -101,7 +102,8 @@ class Receiver:
 
     def judge(self, body: dict[str, Any]) -> int:
         rows = [*body.get("rows", []), *body.get("deleted", [])]
-        return next((self.refuses[r["k"]] for r in rows if r["k"] in self.refuses), 200)
+        refused = (self.refuses.get(each[self.row_key]) for each in rows)
+        return next(filter(None, refused), 200)
 
     @property
     def total(self) -> int:
@@ -235,6 +237,18 @@ def test_each_status_has_one_verdict_and_an_unknown_one_stops_the_sink() -> None
     known = {status: verdict for verdict, all_ in VERDICTS.items() for status in all_}
     for status in range(1000):
         assert judge_status(status) is known.get(status, Verdict.ENDPOINT_REFUSES), status
+
+
+def test_parts_of_a_task_go_on_after_what_it_had_staged(receiver: Receiver, connect: Any) -> None:
+    """One part is far ahead when the other opens: what both had staged is known as sent."""
+    changes: list[Change] = [(I, row(k, 1)) for k in range(20)]
+    log, source = MemoryLog(), ListSource(MADE, changes, 20)
+    die_after_log(log, MADE, source, connect, hash_ranges(1)[0])
+    changes += [(I, row(k, 10)) for k in range(20)]
+    left, right = hash_ranges(2)
+    for part in (left, left, right):
+        deliver(MADE, ListSource(MADE, changes, 10), log, connect, task=Task("s", part))
+    assert sent_rows(receiver) == dict.fromkeys(range(20), 11)
 
 
 @pytest.mark.parametrize("status", [301, 302, 401, 403, 404, 405, 407, 410, 411, 415, 501, 600])

@@ -122,7 +122,7 @@ def _create_stream(context: Context, given: GivenArguments) -> None:
 def _create_sink(context: Context, given: GivenArguments) -> None:
     source = context.name(given["source"])
     kind = SinkSource.STREAM if context.catalog.find_stream(source) else SinkSource.TABLE
-    statement = S.CreateSink(context.name(given["name"]), kind, source, "")
+    statement = S.CreateSink(context.name(given["name"]), kind, source, given["url"])
     require_statement(context.access, statement)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import DTError, Name, Named, Right, Securable, error
+from dt_jupyter.sinks import scheme_of
 from dt_jupyter.sql import SinkSource, statement_values as S
 
 Need = Callable[[Access, Any], None]
@@ -143,6 +144,8 @@ def _clone_stream(access: Access, statement: S.CloneStream) -> None:
 
 def _create_sink(access: Access, statement: S.CreateSink) -> None:
     _made(access, Named.SINK, statement.action, statement.name)
+    if scheme_of(statement.url) == "process":
+        access.require_admin("CREATE SINK … INTO 'process://…'")
     access.require_warehouse(Right.USAGE, statement.warehouse)
     if statement.source_kind is SinkSource.STREAM:
         access.require_stream(statement.source)

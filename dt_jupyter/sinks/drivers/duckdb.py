@@ -1,4 +1,5 @@
-"""DuckDB: `duckdb:///folder/file.db?table=name`. One process at a time has the file.
+"""DuckDB: `duckdb:///folder/file.db?table=name`. One process at a time has the file: one that was
+stopped, though another has taken its sink, keeps the file until it continues or ends.
 
 Rows stay in Arrow: staged in memory, merged by one statement.
 """
@@ -64,6 +65,9 @@ class DuckdbStore(FileDatabase):
             self._connection.execute("SET TimeZone = 'UTC'")
         except (duckdb.Error, OSError) as e:
             problem = str(e).partition("\n")[0]
+            if isinstance(e, duckdb.IOException) and "lock" in problem:
+                problem = f"{problem}. A process keeps the file until it leaves the sink or ends, "
+                problem += "also while it is stopped"
             raise error("DT-6110", store=f"DuckDB file {path}", problem=problem) from None
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> StoredRows:

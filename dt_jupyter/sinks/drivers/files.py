@@ -95,7 +95,18 @@ class FilesStore(IdempotentApply):
         with self._locked():
             manifest = self._followed(fresh=not message.driver_checkpoint)
             (self._folder / self.STAGED).mkdir(exist_ok=True)
+            self._remove_unsealed()
             self._write_manifest(manifest)
+
+    def _remove_unsealed(self) -> None:
+        """What a task that this one takes the place of had staged and never committed: it is
+        fenced, so that it cannot commit it any more. Without a range it is of no other task."""
+        kept = {each["staged"] for each in self._sealed}
+        for staged in (self._folder / self.STAGED).iterdir():
+            if staged.name in kept or "-" not in staged.name:
+                continue
+            if HashRange.parse_first(staged.name).overlaps(self._range):
+                shutil.rmtree(staged, ignore_errors=True)
 
     def _require_storable(self) -> None:
         binding = self._binding
@@ -183,12 +194,16 @@ class FilesStore(IdempotentApply):
         self._format.require_values(rows)
         with _disk_errors():
             if self._staging is None:
-                self._staging = self._folder / self.STAGED / uuid.uuid4().hex
+                self._staging = self._staged_folder()
                 self._staging.mkdir()
             kind = "delete" if delete else "store"
             part = self._staging / f"{len(self._parts):06d}-{kind}.parquet"
             pq.write_table(rows, part, compression="zstd")
             self._parts.append(part)
+
+    def _staged_folder(self) -> Path:
+        """A new one; its name says which task it is of."""
+        return self._folder / self.STAGED / f"{self._range}-{uuid.uuid4().hex}"
 
     def seal(self, runtime_checkpoint: m.Checkpoint) -> m.Checkpoint:
         with _disk_errors():

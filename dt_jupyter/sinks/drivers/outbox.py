@@ -128,9 +128,10 @@ class Outbox:
         return StagedFile(self._folder / f"{name}.jsonl")
 
     def forget_sent(self, kept: Sequence[str]) -> None:
-        """The markers of transactions that no checkpoint names any more."""
+        """The markers of transactions that no checkpoint names any more. One of a wider range may
+        be in the checkpoint of another part of it."""
         for path, name in self._files(".sent"):
-            if name not in kept:
+            if name not in kept and self._range_of(name) in self._task.range:
                 path.unlink(missing_ok=True)
 
     def clear(self) -> None:
@@ -145,19 +146,14 @@ class Outbox:
 
     def _files(self, suffix: str) -> Iterator[tuple[Path, str]]:
         """Of the sink, in ranges that overlap the task's."""
-        first = f"{self._task.sink}-"
         for path in self._folder.glob(f"*{suffix}"):
             name = path.name.removesuffix(suffix)
-            if name.startswith(first) and self._overlaps(name.removeprefix(first)):
+            mine = name.startswith(f"{self._task.sink}-")
+            if mine and self._range_of(name).overlaps(self._task.range):
                 yield path, name
 
-    def _overlaps(self, rest: str) -> bool:
-        begin, _, more = rest.partition("-")
-        try:
-            found = HashRange.parse(f"{begin}-{more.partition('-')[0]}")
-        except ValueError:
-            return False
-        return found.overlaps(self._task.range)
+    def _range_of(self, name: str) -> HashRange:
+        return HashRange.parse_first(name.removeprefix(f"{self._task.sink}-"))
 
 
 @contextmanager

@@ -41,10 +41,8 @@ from dt_jupyter.sinks.dead_letters import DeadLetter, DeadLetters
 from dt_jupyter.sinks.drivers.http_answers import Verdict, WebhookAnswer, cause_hint
 from dt_jupyter.sinks.drivers.outbox import Outbox, Outcome, Piece, StagedFile
 from dt_jupyter.sinks.json_values import to_json_values
-from dt_jupyter.sinks.patterns import PushOnly
+from dt_jupyter.sinks.patterns import PushOnly, require_known_types
 from dt_jupyter.sinks.secret_references import hide
-from dt_jupyter.sinks.store_names import NameRules
-from dt_jupyter.sinks.store_types import TypeKind, TypeTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,8 +56,6 @@ _OPTIONS = ("outbox", "attempts", "timeout", "token", "hmac_key", "path", "ca_fi
 class WebhookStore(PushOnly):
     store = "a webhook"
     joins = True
-    types = TypeTable("JSON", {kind: kind.value for kind in TypeKind}, {})
-    names = NameRules("JSON", 1000)
 
     def __init__(
         self,
@@ -97,9 +93,7 @@ class WebhookStore(PushOnly):
 
     def connect(self, message: m.Open) -> None:
         binding = message.binding
-        self.names.require_columns([c.name for c in binding.columns])
-        for column in binding.columns:
-            self.types.stored(column)
+        require_known_types(binding, "JSON")
         if "outbox" not in self._address.options:
             problem, hint = "it needs a folder for what is to be sent", "OPTIONS (outbox = '…')."
             raise error("DT-6144", store=self.store, problem=problem, hint=hint)
