@@ -125,6 +125,7 @@ COLUMN_CASES = (
         "> overwrite id, CAST(v AS STRING) AS v, w, s, l",
         STALE,
         STALE,
+        made=UNMAPPED,
         same=True,
     ),
 )
