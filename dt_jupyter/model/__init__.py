@@ -99,7 +99,7 @@ from dt_jupyter.model.states import (
     RefreshTrigger,
     SchedulingState,
 )
-from dt_jupyter.model.streams import EXTENSION_DAYS, BaseTable, Intent, Stream, StreamMeaning
+from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream, StreamMeaning, StreamTable
 from dt_jupyter.model.system import system_error
 from dt_jupyter.model.task_schedule import TaskSchedule
 from dt_jupyter.model.tasks import (
@@ -138,7 +138,6 @@ __all__ = [
     "Alert",
     "AlertKind",
     "AlertMoves",
-    "BaseTable",
     "Captured",
     "CapturedKind",
     "Clock",
@@ -191,6 +190,7 @@ __all__ = [
     "StandingAlert",
     "Stream",
     "StreamMeaning",
+    "StreamTable",
     "TableStanding",
     "TargetLag",
     "Task",
