@@ -245,8 +245,9 @@ stream = _table(
 )
 dropped_stream = _table(
     "dropped_stream",
-    *(column._copy() for column in stream.columns),
+    *(column._copy() for column in stream.columns if column.name != "meaning"),
     Column("dropped", StoredTimestamp),
+    Column("meaning", Text),
 )
 intent = _table(
     "intent",

@@ -100,7 +100,7 @@ from dt_jupyter.model.states import (
     RefreshTrigger,
     SchedulingState,
 )
-from dt_jupyter.model.streams import EXTENSION_DAYS, BaseTable, Intent, Stream, StreamMeaning
+from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream, StreamMeaning, StreamTable
 from dt_jupyter.model.system import system_error
 from dt_jupyter.model.task_schedule import TaskSchedule
 from dt_jupyter.model.tasks import (
@@ -139,7 +139,6 @@ __all__ = [
     "Alert",
     "AlertKind",
     "AlertMoves",
-    "BaseTable",
     "Captured",
     "CapturedKind",
     "Clock",
@@ -194,6 +193,7 @@ __all__ = [
     "Step",
     "Stream",
     "StreamMeaning",
+    "StreamTable",
     "TableStanding",
     "TargetLag",
     "Task",

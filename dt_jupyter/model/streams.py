@@ -16,7 +16,7 @@ EXTENSION_DAYS = 14
 
 
 @dataclass(frozen=True)
-class BaseTable:
+class StreamTable:
     """A table that a stream reads in the end: its id, and its columns in order."""
 
     name: Name
@@ -31,7 +31,7 @@ class StreamMeaning:
     the columns of its rows. It goes by the names of then, `source` among them."""
 
     source: Name
-    tables: tuple[BaseTable, ...]
+    tables: tuple[StreamTable, ...]
     views: tuple[ViewSource, ...]
     functions: tuple[FunctionUse, ...]
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class StreamMeaning:
         known = json.loads(text)
         return cls(
             Name(*known["source"]),
-            tuple(BaseTable(Name(s, n), i, tuple(c)) for s, n, i, c in known["tables"]),
+            tuple(StreamTable(Name(s, n), i, tuple(c)) for s, n, i, c in known["tables"]),
             tuple(ViewSource(Name(s, n), text) for s, n, text in known["views"]),
             tuple(FunctionUse(*f) for f in known["functions"]),
             tuple(known["columns"]),

@@ -1,6 +1,11 @@
 from .copied_tables import (
     CopiedTables as CopiedTables,
 )
+from .dropped_names import (
+    lost_error as lost_error,
+    lost_names as lost_names,
+    without_data as without_data,
+)
 from .file_tables import (
     FileTable as FileTable,
     read_creation_time as read_creation_time,
@@ -29,11 +34,6 @@ from .lost_files import (
     gone_between as gone_between,
     lost_is_named as lost_is_named,
     unreadable_source as unreadable_source,
-)
-from .lost_names import (
-    lost_error as lost_error,
-    lost_names as lost_names,
-    without_data as without_data,
 )
 from .mend_table import (
     is_to_mend as is_to_mend,

@@ -14,7 +14,7 @@ from dt_jupyter.definition import BoundQuery, bind_query, empty_relation, of_reg
 from dt_jupyter.failures import as_error, is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
-from dt_jupyter.lake import TableLog, VersionGone, plan_changes, stored_schema
+from dt_jupyter.lake import LakeError, TableLog, VersionGone, plan_changes, stored_schema
 from dt_jupyter.model import (
     FIRST,
     DTError,
@@ -301,7 +301,7 @@ class Changes:
         query, schema, name = whole(stream.source), stream.source.schema, str(stream.name)
         try:
             found, versions, schemas = self._resolved(query, schema, name, stream.frontier, None)
-            if not found.views:
+            if not found.views or self._is_as_it_was(stream, found, versions, schemas):
                 return None
             names = self._names(query, schema, found, schemas)
             self._require_same_meaning(stream, found, schemas, names)
@@ -314,9 +314,28 @@ class Changes:
             return str(e.facts["problem"]) if e.code == "DT-3103" else e.sentence
         except Refused as e:
             return e.reason.sentence
+        except LakeError as e:
+            return e.sentence
         except PySparkException as e:
             return as_error(e, stream.source).sentence
         return None
+
+    def _is_as_it_was(
+        self,
+        stream: Stream,
+        found: Found,
+        versions: Mapping[str, tuple[int, int]],
+        schemas: Mapping[str, StructType],
+    ) -> bool:
+        """Whether texts and columns are those that the stream began with, which takes no Spark."""
+        known = stream.meaning
+        if known is None:
+            return False
+        means = self._meanings.read(stream.source, found, schemas, known.columns)
+        return means == known and all(
+            self._schema(s, versions[s.table_id][0]) == schemas[s.table_id]
+            for s in found.sources.values()
+        )
 
     def base_tables(self, query: str, schema: str) -> tuple[Source, ...]:
         """The tables that a query reads in the end, views looked through."""

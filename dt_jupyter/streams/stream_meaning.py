@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition import bind_query
 from dt_jupyter.functions import called_by, expanded, scalar_names
 from dt_jupyter.ivm import Refused, equivalent, simplify
-from dt_jupyter.model import BaseTable, Name, Source, SourceKind, StreamMeaning, ViewSource
+from dt_jupyter.model import Name, Source, SourceKind, StreamMeaning, StreamTable, ViewSource
 from dt_jupyter.replay import whole
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class MeaningReader:
         views = sorted(found.views.values(), key=lambda v: str(v.name))
         texts = {v.name: expanded(self.catalog, v.text) for v in views}
         tables = (
-            BaseTable(s.name, s.table_id, tuple(schemas[s.table_id].names))
+            StreamTable(s.name, s.table_id, tuple(schemas[s.table_id].names))
             for s in found.sources.values()
         )
         return StreamMeaning(

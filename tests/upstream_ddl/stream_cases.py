@@ -30,6 +30,7 @@ MADE = (
 )
 UNMAPPED = MADE.replace("'delta.columnMapping.mode' = 'name', ", "")
 VIEW = "SELECT id, v, s.a AS a FROM {t}"
+_OVER = view(VIEW)
 _MORE = "INSERT INTO {t} (id, v) VALUES (7, 70); DELETE FROM {t} WHERE id = 3"
 _DROPPED = "DROP TABLE {t}"
 _NAMES = with_property("delta.columnMapping.mode", "name")
@@ -52,7 +53,7 @@ class StreamCase:
     rows: str = _MORE
     renamed: Mapping[str, str] = field(default_factory=dict)
     made: str = MADE
-    over: str = view(VIEW)
+    over: str = _OVER
     mend: str = ""
     inserted: tuple[int, ...] | None = (5, 7)
     same: bool = False
@@ -125,6 +126,7 @@ COLUMN_CASES = (
         "> overwrite id, CAST(v AS STRING) AS v, w, s, l",
         STALE,
         STALE,
+        made=UNMAPPED,
         same=True,
     ),
 )

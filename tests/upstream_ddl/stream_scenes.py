@@ -66,6 +66,10 @@ class StreamScene:
             self.before[name] = [r.asDict() for r in self.lab.spark.table(name).collect()]
         self.run(_PENDING)
 
+    def show(self) -> None:
+        shown = self.lab.engine.sql(f"SHOW STREAMS LIKE '{self.names['n']}%'").collect()
+        self.shown = {r["NAME"]: r for r in shown}
+
     def run(self, script: str) -> None:
         for part in filter(None, map(str.strip, script.split(";"))):
             if part.startswith("> "):
@@ -80,17 +84,12 @@ class StreamScene:
         self.read()
         if self.case.mend:
             self.run(self.case.mend)
-            self.read_mended()
-
-    def read_mended(self) -> None:
-        shown = self.lab.engine.sql(f"SHOW STREAMS LIKE '{self.names['n']}%'").collect()
-        self.shown = {r["NAME"]: r for r in shown}
-        for name in self.sources:
-            self._told(f"{name}_s", GOES_ON, partial(self._difference, name))
+            self.show()
+            for name in self.sources:
+                self._told(f"{name}_s", GOES_ON, partial(self._difference, name))
 
     def read(self) -> None:
-        shown = self.lab.engine.sql(f"SHOW STREAMS LIKE '{self.names['n']}%'").collect()
-        self.shown = {r["NAME"]: r for r in shown}
+        self.show()
         for name, said in self.sources.items():
             self._told(f"{name}_s", said, partial(self._difference, name))
             self._told(f"{name}_a", said, self._inserted)

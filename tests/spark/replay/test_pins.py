@@ -69,6 +69,7 @@ def test_vacuum_says_before_it_does_and_keeps_what_is_pinned(shared_lab: Lab, it
     with refused("DT-4104") as gone:
         ids(lab, item, 2)
     assert gone[0].facts["oldest"].startswith("version 3 of ")
+    assert gone[0].facts["oldest"].endswith(" UTC")
     engine.unpin("audit")
     engine.vacuum(item, retain_hours=0)
     left = {p for a in LiveFiles(folder).at(3) for p in paths_of(a) if p.endswith(".parquet")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -58,6 +59,48 @@ def test_changes_and_snapshots_stand_where_relations_do(lab: Lab) -> None:
         lab.sql("SELECT * FROM people AT (VERSION => NULL)")
     with refused("DT-1005"):
         lab.dynamic_table("d", f"SELECT id FROM {found}")
+
+
+def test_an_offset_counts_back_from_now(quick_lab: Lab) -> None:
+    lab, engine = quick_lab, quick_lab.engine
+    lab.table("people", "id INT", "1")
+    lab.dynamic_table("named", "SELECT id FROM people")
+    for text in (
+        "SELECT * FROM people AT (OFFSET => 60)",
+        "SELECT * FROM named BEFORE (OFFSET => 0.5D)",
+        "SELECT * FROM people AT (OFFSET => 30 + 30)",
+        "SELECT * FROM people AT (OFFSET => CAST('NaN' AS DOUBLE))",
+        "SELECT * FROM people CHANGES AT (OFFSET => 60)",
+        "SELECT * FROM people CHANGES AT (VERSION => 0) END (OFFSET => 1)",
+        "CREATE STREAM s ON TABLE people AT (OFFSET => 60)",
+        "CREATE DYNAMIC TABLE c CLONE named AT (OFFSET => 60)",
+    ):
+        with refused("DT-1003") as errors:
+            lab.sql(text)
+        assert "counts back" in str(errors[0]), text
+    for ask in (
+        lambda at: engine.changes("people", at=at),
+        lambda at: engine.replay("people", at=at),
+        lambda at: engine.pin("kept", "people", at=at),
+    ):
+        with refused("DT-1003"):
+            ask(timedelta(minutes=1))
+    with refused("DT-4101"):  # a day ago there was no table
+        lab.sql("SELECT * FROM people AT (OFFSET => -86400)")
+    assert engine.changes("people", at=timedelta(0)).count() == 0
+    assert lab.sql("SELECT id FROM people AT (OFFSET => -0)") == [(1,)]
+
+
+def test_errors_of_streams_name_what_is_missing(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("people", "id INT", "1")
+    with refused("DT-4103") as errors:
+        lab.sql("CREATE STREAM s ON TABLE people BEFORE (STATEMENT => 'nope')")
+    assert errors[0].facts["name"] == "people"
+    lab.sql("CREATE STREAM s ON TABLE people")
+    with refused("DT-1101") as errors:
+        lab.sql("INSERT INTO peopel SELECT id FROM s")
+    assert "people" in str(errors[0].hint)
 
 
 def test_the_points_of_statements(quick_lab: Lab) -> None:

@@ -149,7 +149,7 @@ def test_a_statement_that_fails_leaves_the_stream(people: Lab) -> None:
     people.insert("people", "3, 'Walter'")
     with refused("DT-1033"):
         people.sql("INSERT INTO target SELECT id / 0 FROM s")
-    with refused("DT-3204"):
+    with refused("DT-1101"):
         people.sql("INSERT INTO nowhere SELECT id FROM s")
     assert held(people, "s") == [(3, "Walter", "INSERT", False)]
     assert people.context.catalog.stream(people.context.name("s")).intent is None

@@ -28,6 +28,17 @@ def test_the_first_to_resolve_decides_for_all(lab: Lab) -> None:
     assert other.resolve(at(2), "t", lambda: 7) == 7
 
 
+def test_what_was_resolved_before_and_after_a_time(lab: Lab) -> None:
+    assert lab.catalog.resolved_around("t", at(1)) == (None, None)
+    for second, version in ((1, 3), (3, 5), (5, 9)):
+        lab.catalog.resolve(at(second), "t", lambda v=version: v)
+    lab.catalog.resolve(at(4), "u", lambda: 7)
+    assert lab.catalog.resolved_around("t", at(0)) == (None, 3)
+    assert lab.catalog.resolved_around("t", at(3)) == (5, 5)
+    assert lab.catalog.resolved_around("t", at(4)) == (5, 9)
+    assert lab.catalog.resolved_around("t", at(6)) == (9, None)
+
+
 def test_whoever_computes_slower_gets_what_the_faster_wrote(lab: Lab) -> None:
     other = lab.open()
 

@@ -15,6 +15,7 @@ from dt_jupyter.lake import (
     TableLog,
     Unchanged,
     Unreadable,
+    feed_parts,
     may_change,
     plan_changes,
 )
@@ -175,6 +176,60 @@ def test_an_added_column_stays_readable(table) -> None:
     t.commit(info("ADD COLUMNS"), metadata(column("a"), column("b"), **FEED))
     assert plan_changes(t.log, 0, 2, ["a"]) == Feed(1, 1, None, 7, 1)
     assert plan_changes(t.log, 0, 2, ["a", "b"]) == Feed(1, 2, None, 7, 1)
+
+
+STRUCT = {"type": "struct", "fields": [column("x")]}
+WIDE_STRUCT = {"type": "struct", "fields": [column("x"), column("y")]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "feed"),
+    [
+        pytest.param("integer", "long", False, id="widened"),
+        pytest.param("decimal(5,2)", "decimal(7,3)", False, id="decimal widened"),
+        pytest.param(STRUCT, WIDE_STRUCT, True, id="a field more"),
+        pytest.param(
+            {"type": "array", "elementType": STRUCT, "containsNull": True},
+            {"type": "array", "elementType": WIDE_STRUCT, "containsNull": True},
+            True,
+            id="a field more in a list",
+        ),
+        pytest.param("long", "integer", None, id="narrowed"),
+        pytest.param("decimal(5,2)", "decimal(6,4)", None, id="decimal with fewer digits"),
+        pytest.param(WIDE_STRUCT, STRUCT, None, id="a field less"),
+        pytest.param(STRUCT, "integer", None, id="another type"),
+        pytest.param(
+            {"type": "struct", "fields": [column("x", id_=1)]},
+            {"type": "struct", "fields": [column("x", id_=2)]},
+            None,
+            id="another field of the name",
+        ),
+    ],
+)
+def test_an_interval_is_read_in_the_types_at_its_end(table, before, after, feed) -> None:
+    """`feed`: whether Delta reads the feed across it; None where old values are none of the new."""
+    t = table(column("a"), column("b", before), **FEED)
+    t.commit(info("UPDATE"), add("x"), remove("y"), CDC)
+    t.commit(info("CHANGE COLUMN"), metadata(column("a"), column("b", after), **FEED))
+    t.commit(info("UPDATE"), add("z"), remove("x"), CDC)
+    assert isinstance(plan_changes(t.log, 0, 3), Unreadable), "a refresh reads no other types"
+    plan = plan_changes(t.log, 0, 3, evolving=True)
+    assert type(plan) is {True: Feed, False: FileDiff, None: Unreadable}[feed]
+    assert may_change(t.log, 1, 2, evolving=True) is (feed is None)
+    ends = [(p.first, p.last) for p in feed_parts(t.log, 0, 3) or ()]
+    assert ends == ([(1, 3)] if feed else [(1, 1), (3, 3)])
+    if feed is not None:
+        only_old = plan_changes(t.log, 0, 2, ["b"], evolving=True)
+        assert only_old.last == 2, "the files of before are read in the type of the end"
+
+
+def test_the_feed_has_no_parts_where_it_was_off(table) -> None:
+    t = table(**FEED)
+    t.commit(info("UPDATE"), add("x"), remove("y"), CDC)
+    t.commit(info("SET TBLPROPERTIES"), metadata())
+    assert [(p.first, p.last) for p in feed_parts(t.log, 0, 2) or ()] == [(1, 1)]
+    t.commit(info("UPDATE"), add("z"), remove("x"))
+    assert feed_parts(t.log, 0, 3) is None
 
 
 def test_another_partitioning(table) -> None:

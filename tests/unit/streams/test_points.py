@@ -15,7 +15,17 @@ from dt_jupyter.sources.points import OLDEST, Moment, Resolver
 from tests.unit.delta_logs import PROTOCOL, Written, info, metadata
 
 NOW = Timestamp(10**12)
-RESOLVER = Resolver(cast(Catalog, None), NOW)
+
+
+class NothingResolved:
+    """A catalog in which no data timestamp was resolved."""
+
+    @staticmethod
+    def resolved_around(table_id: str, t: Timestamp) -> tuple[None, None]:
+        return None, None
+
+
+RESOLVER = Resolver(cast(Catalog, NothingResolved()), NOW)
 
 
 def commit(mark: Any) -> dict[str, Any]:
