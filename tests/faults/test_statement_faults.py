@@ -119,7 +119,6 @@ class Shop:
         tables = {str(t.name): t for t in catalog.list()}
         assert lab.left() == []
         assert not catalog.quarantine.all()
-        lab.verified(*tables)
         names = self.names()
         objects = (catalog.streams(), catalog.sinks(), catalog.tasks())
         return {
@@ -194,6 +193,7 @@ def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
     else:
         shop.lab.sql(case.statement)
     assert_same(shop.state(), after, "none")
+    shop.lab.verified(*(str(t.name) for t in shop.lab.context.catalog.list()))
 
 
 def assert_same(found: dict[str, object], after: dict[str, object], point: str) -> None:
