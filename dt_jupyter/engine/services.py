@@ -385,5 +385,6 @@ def close(context: Context) -> None:
         for hold in context.catalog.own_replays():
             release(context.catalog, context.layout, hold)
         context.catalog.release_sinks()
+        context.catalog.leftovers.finish()
     leave_lake(context.spark, context.layout, context.publisher.lake_names)
     context.catalog.close()

@@ -9,7 +9,8 @@ can be run, or is refused since it was done.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,6 +169,15 @@ def shop(quick_lab: Lab, tmp_path: Path) -> Iterator[Shop]:
     drop_schemas(lab)
 
 
+def run(lab: Lab, statement: str) -> None:
+    """As a process of `forked` does."""
+    script = statement.removeprefix("apply:")
+    if script != statement:
+        lab.engine.apply(lab.engine.plan(script))
+    else:
+        lab.sql(statement)
+
+
 def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
     if case.before:
         shop.lab.sql(case.before)
@@ -188,10 +198,7 @@ def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
             assert_same(found, after, point)
             shop.lab.sql(case.back)
             before = shop.state()
-    if case.statement.startswith("apply:"):
-        shop.lab.engine.apply(shop.lab.engine.plan(case.statement.removeprefix("apply:")))
-    else:
-        shop.lab.sql(case.statement)
+    run(shop.lab, case.statement)
     assert_same(shop.state(), after, "none")
     shop.lab.verified(*(str(t.name) for t in shop.lab.context.catalog.list()))
 
@@ -226,33 +233,31 @@ def test_a_statement_of_a_process_that_lives_is_left_alone(shop: Shop) -> None:
     assert lab.rows("c.sums") == lab.rows("a.sums")
 
 
-def test_one_that_fails_is_undone_at_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab = shop.lab
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_one_that_fails_or_is_interrupted_at_its_end_is_undone_at_once(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    case, catalog = STATEMENTS[name], shop.lab.context.catalog
+    if case.before:
+        shop.lab.sql(case.before)
     before = shop.state()
     for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
-        for case in STATEMENTS.values():
-            if case.before or case.statement.startswith("apply:"):
-                continue
-            with monkeypatch.context() as patched:
-                failing = lab.context.catalog.end_statement
-                patched.setattr(lab.context.catalog, "end_statement", _fails_once(failing, error))
-                try:
-                    lab.sql(case.statement)
-                except (OSError, KeyboardInterrupt, DTError):
-                    pass
-                else:
-                    lab.sql(case.back)  # one transaction of the catalog
-            found = shop.state()
-            for key in before.keys() - {"trash", "lags"}:
-                assert found[key] == before[key], (case.statement, key)
+        failures, ending = [error], catalog.end_statement
 
+        def fail(
+            intent_id: str,
+            failures: list[BaseException] = failures,
+            ending: Callable[[str], bool] = ending,
+        ) -> bool:
+            if failures:
+                raise failures.pop()
+            return ending(intent_id)
 
-def _fails_once(call: object, error: BaseException) -> object:
-    failures = [error]
-
-    def fail(*args: object) -> object:
-        if failures:
-            raise failures.pop()
-        return call(*args)  # type: ignore[operator]
-
-    return fail
+        monkeypatch.setattr(catalog, "end_statement", fail)
+        with suppress(OSError, KeyboardInterrupt, DTError):
+            run(shop.lab, case.statement)
+        if failures:  # one transaction of the catalog, or it is decided
+            shop.lab.sql(case.back)
+        assert_same(shop.state(), before, str(error))
+        monkeypatch.setattr(catalog, "end_statement", ending)
