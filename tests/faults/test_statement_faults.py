@@ -88,9 +88,9 @@ STATEMENTS = {
     ),
     "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
 }
-AT_EACH_CHANGE = 3
+AT_EACH_CHANGE = 2
 """So many statements, each killed at a few of its points; at all of them by night."""
-POINTS = 3
+POINTS = 2
 
 
 @dataclass
@@ -264,3 +264,23 @@ def test_one_that_fails_or_is_interrupted_at_its_end_is_undone_at_once(
             shop.lab.sql(case.back)
         assert_same(shop.state(), before, str(error))
         monkeypatch.setattr(catalog, "end_statement", ending)
+
+
+@pytest.mark.nightly
+def test_a_table_that_spark_moves_with_its_name_is_known_by_the_new_one(shop: Shop) -> None:
+    lab = shop.lab
+    folder = lab.context.layout.tables / "b.db"
+    lab.sql(
+        f"DROP SCHEMA b; CREATE SCHEMA b LOCATION '{folder}';"
+        "CREATE TABLE b.x (v INT); INSERT INTO b.x VALUES (1)"
+    )
+    before = shop.state()
+    shop.run("ALTER TABLE b.x RENAME TO b.y", "catalog_written:2")
+    assert not differs(shop.state(), before)
+    shop.run("ALTER TABLE b.x RENAME TO b.y", "catalog_written:3")
+    lab.sql("SELECT 1")
+    assert lab.rows("b.y") == [(1,)]
+    recorded = {str(t.name): t.path for t in lab.context.catalog.tables()}
+    assert recorded["b.y"] == str(folder / "y")
+    assert "b.x" not in recorded
+    assert "b.x" not in shop.state()["rows"]  # type: ignore[operator]
