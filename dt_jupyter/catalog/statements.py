@@ -49,7 +49,7 @@ STATEMENTS = Shelf(
     (_intent.c.id,),
     _intent.c.id,
     _to_statement,
-    "Nobody knows what it had done: see SHOW for what is there.",
+    "What it had done cannot be read: look at its objects with SHOW.",
 )
 
 

@@ -718,8 +718,8 @@ class Engine:
         return plan_script(self._open(), script, remove=remove)
 
     def apply(self, plan: ScriptPlan) -> None:
-        """Runs a plan; DT-1138 where the definitions of the lake are others than when it was
-        made, with nothing done."""
+        """Runs a plan, whole or not at all: what fails or is interrupted is undone. DT-1138 where
+        the definitions of the lake are others than when it was made, with nothing done."""
         with terminal_line("Applying the plan"):
             apply_plan(self._open(), plan)
 

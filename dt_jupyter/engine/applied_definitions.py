@@ -24,7 +24,7 @@ _ROWS = {
 }
 """The tables of the catalog whose rows are all that there is of a kind."""
 _UNNAMED = ("warehouse", "role", "function")
-_REASON = Reason("DEFINITION_RESTORED", "a script of definitions was applied, and undone")
+_REASON = Reason("DEFINITION_CHANGED", "dt.apply was undone, after it had computed other rows")
 
 
 def applying(context: Context, plan: ScriptPlan) -> Step:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -219,6 +219,29 @@ class LakeTables:
             drop_folder(path, self.sources.layout.trash, facts["label"])
         if self.known_path(name) in (None, str(path)):
             self._unregister(name)
+
+    @contextmanager
+    def renaming(self, statement: SparkStatement) -> Iterator[None]:
+        """Spark moves the folder of a table with its name: the catalog follows, whatever happens
+        in between."""
+        old, new = statement.target, statement.new_name
+        path = self.known_path(old) if old is not None else None
+        renamed = statement.kind is SparkKind.ALTER_TABLE and new is not None
+        if not renamed or old is None or new is None or path is None or not is_delta(path):
+            yield
+            return
+        place = {**self._place(old, Path(path)), "new": [new.schema, new.table]}
+        with self.log.begin(f"ALTER TABLE {old} RENAME TO {new}") as record:
+            record.decide(StepKind.TABLE_RENAMED, **place)
+            yield
+
+    def follow_rename(self, facts: Mapping[str, Any]) -> None:
+        """The catalog has the new name where Spark has moved the table's folder."""
+        old, new = Name(*facts["name"]), Name(*facts["new"])
+        moved = Path(self.known().get(new, facts["path"]))
+        if not self._holds(Path(facts["path"]), facts) and self._holds(moved, facts):
+            self.sources.catalog.forget(old)
+            self._record(new, str(moved))
 
     def unmake(self, facts: Mapping[str, Any]) -> None:
         """Undoes a table that was made at a folder of its own."""

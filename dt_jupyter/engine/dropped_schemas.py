@@ -94,8 +94,9 @@ def _put_aside(context: Context, schema: str, record: StatementRecord) -> None:
 
 
 def restore_schema(context: Context, facts: Mapping[str, Any]) -> None:
-    """Undoes a drop, once the tables are back: the session knows all that it holds."""
-    if facts["there"]:
+    """Undoes a drop, once the tables are back: where the session has dropped the schema, it knows
+    all that it holds again."""
+    if facts["there"] and not context.spark.catalog.databaseExists(quote(facts["schema"])):
         context.publisher.restore_schemas((facts["schema"],))
 
 

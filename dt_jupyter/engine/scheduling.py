@@ -50,9 +50,11 @@ _RACED = ("DT-2104", "DT-2109", "DT-1101")
 
 @dataclass
 class EnginePort:
-    """Runs what the scheduler starts; `problems` keeps the last ones for `%dt status`."""
+    """Runs what the scheduler starts, after it had `settle` end what processes that are gone left
+    half done; `problems` keeps the last ones for `%dt status`."""
 
     graph: Graph
+    settle: Callable[[], None] = lambda: None
     problems: list[str] = field(default_factory=list)
     _pruned: Timestamp | None = None
     _run: str | None = None
@@ -104,6 +106,7 @@ class EnginePort:
 
     def run(self, start: Start) -> None:
         """One scheduled refresh; nothing where another process was faster."""
+        self.settle()
         if start.resumes:
             self._resume(start.dt)
         try:
@@ -191,10 +194,12 @@ class Scheduling:
     _sinks: SinkWorkers | None = None
     _tasks: TaskWorkers | None = None
 
-    def connect(self, graph: Graph, sinks: SinkWorkers, tasks: TaskWorkers) -> None:
+    def connect(
+        self, graph: Graph, sinks: SinkWorkers, tasks: TaskWorkers, settle: Callable[[], None]
+    ) -> None:
         """What is refreshed, delivered and run; `graph` in its turn calls `nudge`, so it is made
         later."""
-        self._port, self._sinks, self._tasks = EnginePort(graph), sinks, tasks
+        self._port, self._sinks, self._tasks = EnginePort(graph, settle), sinks, tasks
 
     @property
     def tasks(self) -> TaskWorkers:

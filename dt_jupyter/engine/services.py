@@ -149,7 +149,8 @@ def build(
     opener = partial(_task_context, catalog, spark, layout, clock, tuning, shared, catalog_url)
     runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
     ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
-    scheduling.connect(graph, workers, ticking)
+    log = StatementLog(catalog, late=(StepKind.DEFINITIONS_APPLIED,))
+    scheduling.connect(graph, workers, ticking, log.recover)
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     access = Access(spark, catalog, state, shared)
@@ -162,7 +163,6 @@ def build(
     scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second, partial(refresher.is_busy, REFRESH_PAUSE_SECONDS))
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
-    log = StatementLog(catalog, late=(StepKind.DEFINITIONS_APPLIED,))
     creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access, log)
     made = Context(
         spark,
@@ -385,5 +385,6 @@ def close(context: Context) -> None:
         for hold in context.catalog.own_replays():
             release(context.catalog, context.layout, hold)
         context.catalog.release_sinks()
+        context.catalog.leftovers.finish()
     leave_lake(context.spark, context.layout, context.publisher.lake_names)
     context.catalog.close()

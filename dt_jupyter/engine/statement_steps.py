@@ -27,6 +27,7 @@ def handle_steps(context: Context) -> None:
         StepKind.TABLE_MADE: tables.unmake,
         StepKind.TABLE_ASIDE: tables.return_aside,
         StepKind.TABLE_BACK: tables.put_back,
+        StepKind.TABLE_RENAMED: tables.follow_rename,
         StepKind.DYNAMIC_TABLE_MADE: creator.unmake,
         StepKind.DYNAMIC_TABLE_ALTERED: creator.unalter,
         StepKind.STREAM_MADE: lambda facts: context.catalog.purge_stream(facts["id"]),

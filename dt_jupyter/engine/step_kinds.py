@@ -11,6 +11,7 @@ class StepKind(StrEnum):
     TABLE_MADE = "table made"
     TABLE_ASIDE = "table aside"
     TABLE_BACK = "table back"
+    TABLE_RENAMED = "table renamed"
     VIEW_MADE = "view made"
     STREAM_MADE = "stream made"
     DYNAMIC_TABLE_MADE = "dynamic table made"

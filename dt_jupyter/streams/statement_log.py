@@ -114,14 +114,16 @@ class StatementLog:
 
     def _recover(self, intent: StatementIntent) -> None:
         kind, quarantine = STATEMENTS.kind, self.catalog.quarantine
-        self.catalog.let_go(intent)
         try:
             with kept_alive(self.catalog, intent.id):
                 self._settle(intent.id)
-        except Exception as e:
+        except BaseException as e:
+            self.catalog.let_go(intent)
             hint = "It is tried again before the next statement, and when the lake is opened."
             quarantine.put(kind, intent.statement, e, hint)
-            return
+            if isinstance(e, Exception):
+                return
+            raise
         quarantine.lift(kind, intent.statement)
         done = "undone" if intent.forward is None else "completed"
         told = f"{intent.statement} was interrupted by the end of its process, and has been {done}."

@@ -51,7 +51,8 @@ def run_by_spark(
     if statement.kind is S.SparkKind.OTHER:
         forget_function(context, statement.text)
     try:
-        with confs(context.spark, {_FEED_DEFAULT: "true"}), _marked(context, statement):
+        feed = confs(context.spark, {_FEED_DEFAULT: "true"})
+        with context.lake_tables.renaming(statement), feed, _marked(context, statement):
             frame = _run(context, statement, origin)
     except DTError:
         raise

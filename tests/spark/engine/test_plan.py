@@ -124,3 +124,35 @@ def test_functions_are_told_as_tables_are(quick_lab: Lab) -> None:
 
 def more(x: int) -> int:
     return x + 1
+
+
+def test_a_plan_of_which_a_definition_fails_changes_nothing(quick_lab: Lab) -> None:
+    lab, engine = quick_lab, quick_lab.engine
+    lab.table("src", "id INT, g INT, v INT", "1, 1, 1", "2, 1, 5")
+    lab.sql(
+        "CREATE VIEW big AS SELECT id, g, v FROM src WHERE v > 0;"
+        "CREATE DYNAMIC TABLE base TARGET_LAG = '1 hour' AS SELECT id, g, v FROM big;"
+        "CREATE DYNAMIC TABLE sums TARGET_LAG = '1 hour' AS SELECT g, sum(v) AS s FROM base "
+        "GROUP BY g; CREATE WAREHOUSE old WEIGHT = 2"
+    )
+    before, known = engine.export(), lab.names()
+    plan = engine.plan(
+        "CREATE WAREHOUSE heavy; CREATE WAREHOUSE old WEIGHT = 3; CREATE ROLE reader;"
+        "CREATE VIEW big AS SELECT id, g, v FROM src WHERE v > 1;"
+        "CREATE VIEW other AS SELECT id FROM src;"
+        "CREATE DYNAMIC TABLE base TARGET_LAG = '1 hour' AS SELECT id, g, v FROM big;"
+        "CREATE DYNAMIC TABLE sums TARGET_LAG = '2 hours' AS SELECT g, max(v) AS s FROM base "
+        "GROUP BY g; CREATE DYNAMIC TABLE more AS SELECT s FROM sums;"
+        "CREATE STREAM news ON DYNAMIC TABLE base;"
+        "CREATE DYNAMIC TABLE zeros AS SELECT s, 1 / (s - s) AS z FROM more"
+    )
+    with refused("DT-2105"):
+        engine.apply(plan)
+    assert engine.export() == before
+    assert lab.names() == known
+    assert lab.left() == []
+    assert lab.rows("sums") == [(1, 5)], "the rows that it had come to"
+    assert lab.refresh("sums") == "REINITIALIZE"
+    assert lab.rows("sums") == [(1, 6)]
+    assert lab.refresh("sums") == "NO_DATA"
+    lab.verified("base", "sums")
