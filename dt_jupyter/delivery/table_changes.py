@@ -49,7 +49,7 @@ from dt_jupyter.model import DTError, Sink, count_of, error, quote
 from dt_jupyter.model.hidden import WEIGHT, public_columns, public_rows
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
-from dt_jupyter.sources import By, Moment, told_apart
+from dt_jupyter.sources import Moment, find_declared_key
 from dt_jupyter.spark import RefreshSessions, arrow_frame, collect_arrow
 from dt_jupyter.streams import Changes
 
@@ -507,10 +507,3 @@ def cast_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
 
     fields = [*((c.name, c.type) for c in columns), (KIND, pa.int8())]
     return align_columns(rows, columns).cast(pa.schema(fields))
-
-
-def find_declared_key(log: TableLog, version: int) -> tuple[str, ...]:
-    """The columns that `dt.primaryKey` declares, else none."""
-    names = log.metadata(version).columns
-    by, key = told_apart(log, version, version, names)
-    return tuple(key) if by is By.KEY else ()

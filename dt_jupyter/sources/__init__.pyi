@@ -1,6 +1,12 @@
 from .copied_tables import (
     CopiedTables as CopiedTables,
 )
+from .declared_keys import (
+    find_declared_key as find_declared_key,
+    require_key as require_key,
+    surely_unique as surely_unique,
+    told_keys as told_keys,
+)
 from .file_tables import (
     FileTable as FileTable,
     read_creation_time as read_creation_time,

@@ -31,6 +31,7 @@ from dt_jupyter.sources import (
     name_of,
     no_versions,
     pinned,
+    require_key,
 )
 from dt_jupyter.spark import HELD, analyse_now, confs, is_connect, run_cancellable
 from dt_jupyter.streams.change_reader import (
@@ -39,7 +40,6 @@ from dt_jupyter.streams.change_reader import (
     change_query,
     initial_query,
 )
-from dt_jupyter.streams.declared_keys import require_key
 from dt_jupyter.streams.sides import Side
 
 if TYPE_CHECKING:
