@@ -20,7 +20,7 @@ from dt_jupyter.delivery.source_at import (
     frontier_of,
     lowest_frontier,
 )
-from dt_jupyter.delivery.table_changes import CheckedKey, TableChanges, find_declared_key
+from dt_jupyter.delivery.table_changes import CheckedKey, TableChanges
 from dt_jupyter.delivery.view_changes import ViewChanges, ViewColumns
 from dt_jupyter.failures import catalogued
 from dt_jupyter.lake import LakeError
@@ -56,7 +56,7 @@ from dt_jupyter.sinks import (
     open_driver,
     parse_store_url,
 )
-from dt_jupyter.sources import require_sink_reads
+from dt_jupyter.sources import find_declared_key, require_sink_reads
 from dt_jupyter.spark import RefreshSessions
 from dt_jupyter.sql import StreamSource
 from dt_jupyter.streams import Changes

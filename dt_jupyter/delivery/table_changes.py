@@ -49,8 +49,8 @@ from dt_jupyter.model import DTError, Sink, count_of, error, quote
 from dt_jupyter.model.hidden import WEIGHT, public_columns, public_rows
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
-from dt_jupyter.sources import By, Moment, told_apart
-from dt_jupyter.spark import RefreshSessions, arrow_frame
+from dt_jupyter.sources import Moment, find_declared_key
+from dt_jupyter.spark import RefreshSessions, arrow_frame, collect_arrow
 from dt_jupyter.streams import Changes
 
 if TYPE_CHECKING:
@@ -295,9 +295,8 @@ class TableChanges:
         try:
             if old is None:
                 with self._sessions.lease(self._sink.warehouse) as spark:
-                    rows = hash_part(
-                        self._snapshot(spark, at, new), self._key, part, parts
-                    ).toArrow()
+                    whole_rows = self._snapshot(spark, at, new)
+                    rows = collect_arrow(hash_part(whole_rows, self._key, part, parts))
                 yield align_columns(rows, at.columns)
                 return
             if at.append_only and self._mirrors:
@@ -389,7 +388,7 @@ class TableChanges:
             end={at.table_id: new},
             append_only=at.append_only,
         )
-        return with_kinds(hash_part(found.frame, self._key, part, parts).toArrow())
+        return with_kinds(collect_arrow(hash_part(found.frame, self._key, part, parts)))
 
     # -- the key ----------------------------------------------------------------------------------
 
@@ -499,10 +498,3 @@ def cast_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
 
     fields = [*((c.name, c.type) for c in columns), (KIND, pa.int8())]
     return align_columns(rows, columns).cast(pa.schema(fields))
-
-
-def find_declared_key(log: TableLog, version: int) -> tuple[str, ...]:
-    """The columns that `dt.primaryKey` declares, else none."""
-    names = log.metadata(version).columns
-    by, key = told_apart(log, version, version, names)
-    return tuple(key) if by is By.KEY else ()

@@ -30,7 +30,7 @@ from dt_jupyter.model import DTError, Name, Sink, Stream
 from dt_jupyter.replay import whole
 from dt_jupyter.sinks import KIND, ChangeInterval, ChangeKind, SinkColumn
 from dt_jupyter.sources import OWN_SCHEMA, Moment
-from dt_jupyter.spark import RefreshSessions, arrow_frame
+from dt_jupyter.spark import RefreshSessions, arrow_frame, collect_arrow
 from dt_jupyter.streams import Changes
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class ViewChanges:
             if a is not None:
                 a = {t: find_same_rows(at.tables[t].log, v, b[t]) for t, v in a.items()}
             frame = self._of(spark, at.stream, a, b)
-            return tables.with_kinds(tables.hash_part(frame, self._key, part, parts).toArrow())
+            return tables.with_kinds(collect_arrow(tables.hash_part(frame, self._key, part, parts)))
 
         if old is None:
             yield read(None, new)

@@ -13,7 +13,7 @@ from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
 from dt_jupyter.plans.no_form import FILES_READ_OTHERWISE, ManyRows, NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
-from dt_jupyter.spark import GLOB, path_of_uri
+from dt_jupyter.spark import GLOB, collect_arrow, path_of_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,7 +59,7 @@ class PlanLeaves:
             return self.standing.get(_view_name(node))
         if node.kind in _ROWS:
             frame = self._frame(node)
-            rows = frame.limit(MOST_LOCAL_ROWS + 1).toArrow().to_pylist()
+            rows = collect_arrow(frame.limit(MOST_LOCAL_ROWS + 1)).to_pylist()
             if len(rows) > MOST_LOCAL_ROWS:
                 raise ManyRows(f"more than {MOST_LOCAL_ROWS:,} rows")
             return FromText(values_sql(rows, frame.schema), "rows", bare=True)

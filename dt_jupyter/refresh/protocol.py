@@ -60,6 +60,7 @@ from dt_jupyter.refresh.redefinition import (
     definition_now,
     may_be_incremental,
 )
+from dt_jupyter.refresh.source_keys import has_new_keys, require_source_keys
 from dt_jupyter.refresh.stage_facts import observe_stages
 from dt_jupyter.refresh.stage_plan import Observation, StagePlan, plan_stages
 from dt_jupyter.sources import (
@@ -145,6 +146,12 @@ class Refresher:
         try:
             with ask_once():
                 table, seen, choice = self._decide(table, t, full=full, metadata_only=metadata_only)
+                if choice.action is RefreshAction.NO_DATA and has_new_keys(
+                    self.sources, table, seen
+                ):
+                    if metadata_only:
+                        return None
+                    self._require_keys(table, seen)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
         if choice.action is RefreshAction.NO_DATA:
@@ -225,7 +232,7 @@ class Refresher:
         table, seen, choice = self._decide(
             table, t, full=False, metadata_only=True, sources=sources
         )
-        if choice.action is not RefreshAction.NO_DATA:
+        if choice.action is not RefreshAction.NO_DATA or has_new_keys(sources, table, seen):
             return None
         record = self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)
         return UnchangedTable(dt_id, record, table.sequence, _dynamic(seen.sources))
@@ -332,6 +339,10 @@ class Refresher:
 
     def _choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
         return self._chooser.choose(table, seen, full=full)
+
+    def _require_keys(self, table: DynamicTable, seen: Look) -> None:
+        with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            require_source_keys(spark, self.sources, self.small, table, seen)
 
     def _measured(self, table: DynamicTable, seen: Look) -> dict[str, Any]:
         """What the milliseconds of this refresh are to be judged by."""
@@ -545,6 +556,7 @@ class Refresher:
             group,
             flag,
         )
+        require_source_keys(spark, self.sources, self.small, table, seen)
         compiled, observation, plan = self.plan(spark, table, definition, seen, choice)
         return Stages(of, plan, compiled, observation.facts).run()
 

@@ -46,7 +46,7 @@ from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
-from dt_jupyter.spark import text_of_path, type_text
+from dt_jupyter.spark import collect_arrow, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class StageRun:
             if not self._is_small():
                 return None
             frame = self._planned(touched, heavy=not self.reading.all_local)
-            groups = frame.limit(self.tuning.driver_rows + 1).toArrow()
+            groups = collect_arrow(frame.limit(self.tuning.driver_rows + 1))
             if groups.num_rows > self.tuning.driver_rows:
                 return None
         values = {i: groups[sql.top.keys[i]] for i in plain}
@@ -198,7 +198,7 @@ class StageRun:
             frame = self._planned(text, heavy=heavy)
             if not self._is_small():
                 return self.staged(frame, f"keys_{self.touched_count}")
-            rows, schema = frame.toArrow(), frame.schema
+            rows, schema = collect_arrow(frame), frame.schema
         name = quote(self.reading.view(rows, schema))
         self.reading.keys[name] = rows
         return name
@@ -230,7 +230,7 @@ class StageRun:
         local = self.reading.all_local
         frame = self._planned(text, heavy=not local)
         if local:
-            return Overwrite(frame.toArrow(), new_schema)
+            return Overwrite(collect_arrow(frame), new_schema)
         return Overwrite(frame if new_schema else self._gathered(frame), new_schema)
 
     def _gathered(self, frame: DataFrame) -> pa.Table | DataFrame:
@@ -258,7 +258,9 @@ class StageRun:
             bag = isinstance(self.compiled.sql, BagSql)
             if bag and self.insert_only and not self._fits_driver():
                 return Append(self._numbered(frame))
-            arrow = frame.limit(self.tuning.driver_rows + 1).toArrow() if self._may_fit() else None
+            arrow = (
+                collect_arrow(frame.limit(self.tuning.driver_rows + 1)) if self._may_fit() else None
+            )
             if arrow is None or arrow.num_rows > self.tuning.driver_rows:
                 return self._large(frame)
         if isinstance(self.compiled.sql, GroupSql):
@@ -278,7 +280,7 @@ class StageRun:
     def _rows(self, text: str) -> pa.Table:
         """The rows of a statement, whoever computes them."""
         rows = self.reading.views.evaluate(text)
-        return self._frame(text).toArrow() if rows is None else rows
+        return collect_arrow(self._frame(text)) if rows is None else rows
 
     def _frame(self, text: str) -> DataFrame:
         """A statement of Spark's in the session as it is."""
@@ -348,7 +350,7 @@ class StageRun:
         if not pc.any(new).as_py():
             return [kept]
         view = quote(self.reading.view(rows.filter(new)))
-        return [kept, self._frame(sql.computed(view)).toArrow().cast(kept.schema)]
+        return [kept, collect_arrow(self._frame(sql.computed(view))).cast(kept.schema)]
 
     def _rescan(self, sql: GroupSql, view: str) -> str:
         render = self.reading.renderer(quote(view))

@@ -23,7 +23,7 @@ from dt_jupyter.replay.digest import bag_of, columns_of
 from dt_jupyter.replay.replay import Bench, Replay, Step, open_replay
 from dt_jupyter.replay.snapshots import Snapshots, whole
 from dt_jupyter.sources import Moment
-from dt_jupyter.spark import text_of_path
+from dt_jupyter.spark import collect_arrow, text_of_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,7 +92,7 @@ def _write_rows(path: Path, batches: Iterable[pa.RecordBatch], frame: DataFrame)
     """All rows in their order; the bytes of the file."""
     import pyarrow.parquet as pq
 
-    schema = frame.limit(0).toArrow().schema
+    schema = collect_arrow(frame.limit(0)).schema
     with pq.ParquetWriter(path, schema, coerce_timestamps="us", compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch.cast(schema))

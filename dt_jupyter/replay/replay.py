@@ -27,7 +27,7 @@ from dt_jupyter.replay.snapshots import Snapshot, Snapshots, TableAt
 from dt_jupyter.replay.stops import Stop, stops_between
 from dt_jupyter.replay.walk_stats import Measured, Reader
 from dt_jupyter.sources import OLDEST, Layout, Moment
-from dt_jupyter.spark import Pool, RefreshSessions, declare_pool, is_connect, meaning
+from dt_jupyter.spark import Pool, RefreshSessions, collect_arrow, declare_pool, is_connect, meaning
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Replay:
         import pyarrow as pa
 
         found = list(self.batches(number))
-        return pa.Table.from_batches(found) if found else self.frame(number).limit(0).toArrow()
+        return pa.Table.from_batches(found) if found else collect_arrow(self.frame(number).limit(0))
 
     def _all_batches(self, number: int) -> Iterator[pa.RecordBatch]:
         self._require_open()

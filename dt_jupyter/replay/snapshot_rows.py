@@ -19,7 +19,7 @@ from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.pace import paid_batches
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
-from dt_jupyter.spark import text_of_path
+from dt_jupyter.spark import collect_arrow, text_of_path
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def table_batches(
         if size > PART_BYTES:
             batches = _through(rows, folder / unique_view("part"))
         else:
-            batches = iter(rows.toArrow().to_batches(max_chunksize=BATCH_ROWS))
+            batches = iter(collect_arrow(rows).to_batches(max_chunksize=BATCH_ROWS))
         yield from paid_batches(batches, size, await_turn)
 
 

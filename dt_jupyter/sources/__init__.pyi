@@ -1,6 +1,12 @@
 from .copied_tables import (
     CopiedTables as CopiedTables,
 )
+from .declared_keys import (
+    find_declared_key as find_declared_key,
+    require_key as require_key,
+    surely_unique as surely_unique,
+    told_keys as told_keys,
+)
 from .dropped_names import (
     lost_error as lost_error,
     lost_names as lost_names,

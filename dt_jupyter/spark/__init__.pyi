@@ -145,3 +145,4 @@ from .thread_session import as_active as as_active
 from .type_texts import (
     type_text as type_text,
 )
+from .variants import collect_arrow as collect_arrow

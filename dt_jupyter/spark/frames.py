@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.session_confs import confs
+from dt_jupyter.spark.variants import fill_variants
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +43,7 @@ def arrow_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
 def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """All the rows: of a table whose first two chunks are empty PySpark 4.2 takes none, and one
     without a chunk it refuses where a column is a time."""
-    whole = rows.combine_chunks() if rows.num_rows else rows.schema.empty_table()
+    whole = fill_variants(rows.combine_chunks()) if rows.num_rows else rows.schema.empty_table()
     if is_connect(spark):
         return spark.createDataFrame(whole, *(() if schema is None else (schema,)))
     from pyspark.sql.pandas.conversion import SparkConversionMixin

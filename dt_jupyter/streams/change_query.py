@@ -42,6 +42,7 @@ from dt_jupyter.sources import (
     name_of,
     no_versions,
     pinned,
+    require_key,
 )
 from dt_jupyter.spark import HELD, analyse_now, confs, is_connect, run_cancellable
 from dt_jupyter.streams.change_reader import (
@@ -50,7 +51,6 @@ from dt_jupyter.streams.change_reader import (
     change_query,
     initial_query,
 )
-from dt_jupyter.streams.declared_keys import require_key
 from dt_jupyter.streams.sides import Side
 from dt_jupyter.streams.stream_meaning import MeaningReader
 

@@ -31,9 +31,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import COPY, HASH, WEIGHT, hidden
-from dt_jupyter.sources import By
+from dt_jupyter.sources import By, told_keys
 from dt_jupyter.sql import Renderer, content_hash, exact_text
-from dt_jupyter.streams.declared_keys import told_keys
 from dt_jupyter.streams.sides import Side
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import error, quote
 from dt_jupyter.model.hidden import RANK, ROW_ID, TRACKED_ID, WEIGHT, hidden
 from dt_jupyter.replay import select_list, values_now
-from dt_jupyter.sources import By, Identity
-from dt_jupyter.streams.declared_keys import require_key, surely_unique
+from dt_jupyter.sources import By, Identity, require_key, surely_unique
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -26,7 +26,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.lake import arrow_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import COUNT, EXISTED, HASH, OP, RESCAN, VISIBLE, WEIGHT, hidden
-from dt_jupyter.spark import check_cancelled, whole_frame
+from dt_jupyter.spark import check_cancelled, collect_arrow, whole_frame
 from dt_jupyter.sql import BagSql, GroupSql, Renderer
 
 
@@ -95,7 +95,7 @@ class Sandbox:
 
 
 def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
+    rows: list[dict[str, Any]] = collect_arrow(frame).to_pylist()
     return rows
 
 

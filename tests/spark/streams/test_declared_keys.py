@@ -13,8 +13,8 @@ from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures.key_errors import find_broken_key
 from dt_jupyter.model import DTError
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sources.declared_keys import require_key, surely_unique
 from dt_jupyter.sources.row_identity import By, Identity
-from dt_jupyter.streams.declared_keys import require_key, surely_unique
 from tests.cases import some
 from tests.spark.engine_lab import Lab, refused
 

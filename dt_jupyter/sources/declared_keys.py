@@ -14,16 +14,24 @@ from dt_jupyter.failures import broken_key, sql_text
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import count_of, quote
 from dt_jupyter.model.hidden import HASH, WEIGHT, hidden
-from dt_jupyter.sources import Identity
+from dt_jupyter.sources.row_identity import By, Identity, told_apart
 from dt_jupyter.sql import content_hash
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from dt_jupyter.lake import TableLog
+
 _KEY, _AT, _TEXT = hidden("key"), hidden("at"), hidden("text")
 
 _Columns = Sequence[tuple[str, str]]
+
+
+def find_declared_key(log: TableLog, version: int) -> tuple[str, ...]:
+    """The columns that `dt.primaryKey` declares, else none."""
+    by, key = told_apart(log, version, version, log.metadata(version).columns)
+    return tuple(key) if by is By.KEY else ()
 
 
 def require_key(
