@@ -15,6 +15,7 @@ from dt_jupyter.ivm.aggregates import (
     is_floating,
     keep,
 )
+from dt_jupyter.ivm.continuity import decider_in, only_null_tests
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.distinct_calls import group_distinct_arguments
 from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
@@ -306,7 +307,8 @@ def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
 
 
 _MAP = re.compile(r"\bmap<")
-_NULL_TEST = re.compile(r"[)\s]*\bIS\s+(NOT\s+)?NULL\b", re.IGNORECASE)
+_EXACT = re.compile(r"(MIN|MAX|FIRST|LAST|FIRST_VALUE|LAST_VALUE|ANY_VALUE|NTH_VALUE|LAG|LEAD)\(")
+"""Window functions whose value is that of one row."""
 
 
 def unstable(rel: Rel, types: TypesOf) -> frozenset[str]:
@@ -329,22 +331,19 @@ def _unstable_items(rel: Rel, below: frozenset[str], types: TypesOf) -> frozense
     for item, e in rel.items:
         if e.column in below:
             found.add(item)
-        elif _values_of(e) & below:
+        elif e.columns & below and not only_null_tests(e, below):
             type_ = types(rel)[item]
             if "double" not in type_ and "float" not in type_:
                 raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"a {type_}")
+            _require_continuous(e, below)
             found.add(item)
     return frozenset(found)
 
 
-def _values_of(e: Expr) -> frozenset[str]:
-    """The columns whose values an expression depends on, and not only on whether they are NULL."""
-    following = (*e.parts[1:], "")
-    return frozenset(
-        part.id
-        for part, after in zip(e.parts, following, strict=True)
-        if isinstance(part, Col) and not (isinstance(after, str) and _NULL_TEST.match(after))
-    )
+def _require_continuous(e: Expr, below: frozenset[str]) -> None:
+    """Refused where a last bit may make another value."""
+    if decider := decider_in(e, below):
+        raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"the value of {decider}")
 
 
 def _unstable_places(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
@@ -400,13 +399,17 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
     """A floating value over rows that tie has other last bits each time it is computed."""
     assert isinstance(rel, Window)
     passed = _decided_by("a window", _windowed)(rel, below, types)
-    known = types(rel)
+    known, found = types(rel), set()
     for call in rel.calls:
         by_ties = not call.total and (call.order or call.frame)
         decides = is_floating(known[call.id]) and call.function.columns
-        if by_ties and decides and not _is_exact_average(call.function, known):
+        if not decides or _is_exact_average(call.function, known):
+            continue
+        if by_ties:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
-    return passed
+        if not call.total and not _EXACT.match(call.function.sql(str).upper()):
+            found.add(call.id)
+    return passed | found
 
 
 def _is_exact_average(function: Expr, types: Mapping[str, str]) -> bool:
@@ -436,6 +439,10 @@ def _unstable_aggregates(rel: Rel, below: frozenset[str], types: TypesOf) -> fro
         chosen_by = any(e.columns & below for e in _chosen_by(a.call))
         if chosen_by or (moved and not is_floating(a.type) and not plain):
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"{a.call.function}()")
+        if moved and a.call.distinct:
+            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="DISTINCT")
+        for arg in a.call.args:
+            _require_continuous(arg, below)
         if is_floating(a.type) and (moved or a.kept is None):
             found.add(a.id)
     return frozenset(found)
