@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.definition import bind_query, empty_relation, of_registered
+from dt_jupyter.definition import bind_query, empty_relation, of_registered, padded_text
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import TableLog, VersionGone, plan_changes, stored_schema
-from dt_jupyter.model import FIRST, DTError, Name, Source, SourceKind, Timestamp, count_of, error
+from dt_jupyter.model import (
+    FIRST,
+    Definition,
+    DTError,
+    Name,
+    Source,
+    SourceKind,
+    Timestamp,
+    count_of,
+    error,
+)
 from dt_jupyter.model.hidden import WEIGHT, public_rows, unique_view
 from dt_jupyter.replay import whole
 from dt_jupyter.sources import (
@@ -153,8 +163,9 @@ class Changes:
         found, versions, schemas = self._resolved(query, schema, name, at, end)
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
-        known, text = scalar_names(self.builtins, catalog), expanded(catalog, query)
+        known = scalar_names(self.builtins, catalog)
         try:
+            text = expanded(catalog, self._padded(query, schema, found, schemas))
             bound = bind_query(self.spark, text, schema, found.sources, views, known, schemas)
         except Refused as e:
             raise of_registered(e, catalog) from None
@@ -162,6 +173,18 @@ class Changes:
         sides = self._sides(bound.relation, found, versions, schemas)
         with confs(self.spark, HELD):
             return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
+
+    def _padded(
+        self, query: str, schema: str, found: Found, schemas: Mapping[str, StructType]
+    ) -> str:
+        """The text, with what Spark pads in it since columns are CHAR."""
+        sources, views = tuple(found.sources.values()), tuple(found.views.values())
+        asked = Definition(query, {}, (), sources, views, schema)
+        catalog = self.sources.catalog
+        text = padded_text(
+            self.spark, asked, schemas, self.builtins, lambda text: expanded(catalog, text)
+        )
+        return text or query
 
     def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
         try:
