@@ -66,6 +66,16 @@ def test_texts_of_data_are_no_variables(t: Lab) -> None:
     assert t.rows("c") == [("${x}", 2), ("a", 1), ("before", 1)]
 
 
+def test_a_session_that_replaces_nothing_defines_the_text_itself(t: Lab) -> None:
+    t.sql("SET spark.sql.variable.substitute = false")
+    for name, mode in (("a", ""), ("b", "REFRESH_MODE = FULL")):
+        t.sql(TABLE.format(name, mode))
+    t.sql("SET spark.sql.variable.substitute = true; INSERT INTO t VALUES (2, 'b')")
+    for name in ("a", "b"):
+        t.refresh(name)
+        assert t.rows(name) == [(f, "${x}|${nope}") for f in range(3)]
+
+
 def test_a_task_runs_the_text_that_it_was_created_with(t: Lab) -> None:
     t.sql(
         "CREATE TABLE log (s STRING) USING delta; "
