@@ -36,6 +36,7 @@ SELECT t.id, w.x FROM t LEFT JOIN (u JOIN w USING (k)) ON t.k = u.k
 SELECT a.k, x.e, t.id FROM a LATERAL VIEW explode(arr) x AS e JOIN t ON t.v = x.e
 SELECT id FROM t JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
 SELECT id FROM t WHERE EXISTS (SELECT u.id FROM u LEFT JOIN w ON u.k = w.k AND w.x = t.v)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u JOIN w ON u.k = w.k AND w.x = t.v FULL JOIN u AS q ON q.k = w.k)
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM (SELECT k FROM u WHERE u.id = t.id) q)
 SELECT * FROM (SELECT k, v AS k FROM t) x
 SELECT * FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)

@@ -55,12 +55,13 @@ def lift_outer_conditions(select: exp.Select, outer: Scope) -> None:
     joins = [*(first.args.get("joins") or []), *(select.args.get("joins") or [])]
     if any(map(_is_bracket, (first, *(j.this for j in joins)))):
         return
-    own = {first.alias_or_name, *(j.this.alias_or_name for j in joins)}
     for i, join in enumerate(joins):
         if join.args.get("on") is None or not _is_inner(join) or any(map(_extends, joins[i + 1 :])):
             continue
         parts = conjuncts(join.args["on"])
-        moved = [p for p in parts if any(_is_around(c, own, outer) for c in own_columns(p))]
+        moved = [
+            p for p in parts if any((c.table, c.name) in outer.columns for c in own_columns(p))
+        ]
         if moved:
             kept = [p for p in parts if p not in moved]
             join.set("on", exp.and_(*kept, copy=False) if kept else None)
@@ -80,10 +81,6 @@ def _is_inner(join: exp.Join) -> bool:
 
 def _extends(join: exp.Join) -> bool:
     return str(join.side or "").upper() in ("RIGHT", "FULL")
-
-
-def _is_around(column: exp.Column, own: set[str], outer: Scope) -> bool:
-    return column.table not in own and (column.table, column.name) in outer.columns
 
 
 def _is_bracket(node: exp.Expr) -> bool:
