@@ -135,7 +135,7 @@ def _sql(engine: Engine, asked: argparse.Namespace) -> int:
             done = next(statements, None)
             if done is None:
                 return 0
-            outcome = read_outcome(context, script, done)
+            outcome = read_outcome(context, done)
         _say(outcome_message(done, outcome))
 
 

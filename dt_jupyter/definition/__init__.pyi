@@ -34,6 +34,7 @@ from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
 from .query_reader import QueryReader as QueryReader, found_by as found_by
 from .refused_calls import of_registered as of_registered
+from .spark_reading import padded_text as padded_text
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

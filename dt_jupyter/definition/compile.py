@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ from dt_jupyter.ivm import (
     settle_types,
     settles,
 )
+from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.sources import name_of
@@ -29,7 +31,7 @@ from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind,
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,15 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
     return spark.table(source.name.sql).schema
 
 
+def is_padded(field: StructField) -> bool:
+    """Whether it is a CHAR(n), or has one in it: a string that Spark's analyser pads where it is
+    compared. What is bound compares strings as they are."""
+    return _CHAR.search(str(field.metadata.get(CHAR_TYPE, ""))) is not None
+
+
+_CHAR = re.compile(r"(?<!var)char\(")
+
+
 @dataclass(frozen=True)
 class BoundQuery:
     """A query as a relation; `types` gives the Spark types of any relation over its sources,
@@ -131,9 +142,11 @@ def bind_query(
         source = sources.get(name)
         if source is None:  # the parser took a name for one that is computed
             raise refuse(Refusal.EXPRESSION, what=f"what {name} is, is computed")
-        columns = tuple(schemas[source.table_id].names)
-        public = public_columns(columns)
-        return Table(source.table_id, public, VISIBLE if VISIBLE in columns else None)
+        fields = schemas[source.table_id].fields
+        columns = tuple(f.name for f in fields)
+        casts = tuple((f.name, type_text(f.dataType)) for f in fields if is_padded(f))
+        visible = VISIBLE if VISIBLE in columns else None
+        return Table(source.table_id, public_columns(columns), visible, casts)
 
     known: dict[str, StructType] = dict(schemas)
 

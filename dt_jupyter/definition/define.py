@@ -15,6 +15,7 @@ from dt_jupyter.definition.compile import (
     Compiled,
     bind_query,
     compile_query,
+    is_padded,
 )
 from dt_jupyter.definition.frozen_region import columns_of_region, require_region
 from dt_jupyter.definition.kept_values import kept_functions
@@ -281,6 +282,9 @@ class Definer:
         """The stages of a query as our reader reads it, else as Spark's plan of it says; Refused
         with what ours says where neither has any."""
         definition = asked.definition
+        padded = self.reader.read_padded(asked.spark, definition, asked.at)
+        if padded is not None:
+            return padded, *self._compile(replace(asked, definition=padded))
         try:
             return definition, *self._compile(asked)
         except Refused as e:
@@ -404,7 +408,8 @@ class Definer:
         relations: Mapping[str, str],
         schemas: Mapping[str, StructType],
     ) -> str:
-        if compiled.settles:
+        padded = definition.read_as and any(is_padded(f) for s in schemas.values() for f in s)
+        if compiled.settles or padded:
             return compiled.text(lambda scan: relations[scan.source])
         public = {s: public_rows(text, schemas[s].names) for s, text in relations.items()}
         return self._original(definition, found, public)

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.compile import source_schema
-from dt_jupyter.definition.spark_reading import may_be_read, read_by_plan, read_unparsed
+from dt_jupyter.definition.spark_reading import (
+    may_be_read,
+    padded_text,
+    read_by_plan,
+    read_unparsed,
+)
 from dt_jupyter.functions import expanded
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import spark_schema
@@ -84,6 +89,17 @@ class QueryReader:
             return replace(definition, read_as=text)
         return replace(definition, read_as=self._by_plan(spark, definition, at))
 
+    def read_padded(
+        self, spark: SparkSession, definition: Definition, at: Frontier | None
+    ) -> Definition | None:
+        """The definition read by Spark's plan where strings in it are padded since columns are
+        CHAR; None where none is. Refused where the plan has no text."""
+        schemas = self.schemas(spark, found_by(definition), at)
+        if definition.read_as:
+            return None
+        text = padded_text(spark, definition, schemas, self.builtins, self.expanded)
+        return replace(definition, read_as=text) if text else None
+
     def _by_plan(self, spark: SparkSession, definition: Definition, at: Frontier | None) -> str:
         schemas = self.schemas(spark, found_by(definition), at)
         return read_by_plan(spark, definition, schemas, self.builtins, self.expanded)
@@ -107,7 +123,7 @@ class QueryReader:
         if at is None or source.path is None or source.table_id not in at.versions:
             return source_schema(spark, source)
         metadata = self.sources.logs[source.path].metadata(at.versions[source.table_id])
-        return spark_schema(metadata.fields)
+        return spark_schema(metadata.fields, declared=True)
 
 
 def _with_lists(sources: Sources, query: str, found: Found) -> Found:

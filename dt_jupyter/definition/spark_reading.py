@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from dt_jupyter.definition.compile import is_padded
 from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.model import Definition, Name, quote
 from dt_jupyter.model.hidden import is_hidden
@@ -34,6 +35,8 @@ _OF_THE_TEXT = frozenset({
     Refusal.NON_EQUI_JOIN, Refusal.AGGREGATE, Refusal.TIES, Refusal.GUARD_MISMATCH,
 })  # fmt: skip
 """Refusals that may be of how a query is written; the others are of what it means."""
+
+_PADS = "catalyst.expressions.StringRPad"
 
 _OTHER_READING = {
     "spark.sql.caseSensitive": "the session is case sensitive",
@@ -81,6 +84,45 @@ def read_by_plan(
         return ""
 
 
+def padded_text(
+    spark: SparkSession,
+    definition: Definition,
+    schemas: Mapping[str, StructType],
+    builtins: Collection[str],
+    expanded: Callable[[str], str],
+) -> str:
+    """The text of a definition with the padding that Spark's analyser adds to strings, since
+    columns of its sources are CHAR; "" where it adds none. Refused where there is no such text."""
+    if not _pads(spark, definition, schemas, expanded):
+        return ""
+    text = read_by_plan(spark, definition, schemas, builtins, expanded)
+    if not text:
+        raise refuse(Refusal.EXPRESSION, what="it compares CHAR columns, which Spark pads")
+    return text
+
+
+def _pads(
+    spark: SparkSession,
+    definition: Definition,
+    schemas: Mapping[str, StructType],
+    expanded: Callable[[str], str],
+) -> bool:
+    """Whether the analyser pads strings; also where that cannot be seen."""
+    if not any(is_padded(f) for s in schemas.values() for f in s.fields):
+        return False
+    if is_connect(spark):
+        return True
+    plain = {i: _without_metadata(s) for i, s in schemas.items()}
+    try:
+        counts = []
+        for known in (schemas, plain):
+            with standing_query(spark, definition, known, expanded) as query:
+                counts.append(query.count_paddings())
+    except (PySparkException, Py4JJavaError):  # its analyser fails on some texts
+        return True
+    return counts[0] != counts[1]
+
+
 @dataclass(frozen=True)
 class StandingQuery:
     """A query over empty tables in the place of its sources: its text, and the tables by id."""
@@ -89,6 +131,11 @@ class StandingQuery:
     definition: Definition
     text: str
     tables: Mapping[str, str]
+
+    def count_paddings(self) -> int:
+        """How often its plan pads a string."""
+        frame: Any = self.spark.sql(self.text)
+        return str(frame._jdf.queryExecution().analyzed().toJSON()).count(_PADS)
 
     def read(self, builtins: Collection[str]) -> str:
         """The text of its plan, over the sources' own names; "" where it reads more than those.
@@ -132,3 +179,9 @@ def public_schema(schema: StructType) -> StructType:
     from pyspark.sql.types import StructType
 
     return StructType([f for f in schema.fields if not is_hidden(f.name)])
+
+
+def _without_metadata(schema: StructType) -> StructType:
+    from pyspark.sql.types import StructField, StructType
+
+    return StructType([StructField(f.name, f.dataType, f.nullable) for f in schema.fields])

@@ -233,6 +233,7 @@ class Engine:
             subject = statement_of(self.context, cast("DataFrame", subject))
         if isinstance(subject, CreateDynamicTable):
             require_names(subject, subject.query)
+            subject, _ = scripts.replace_variables(self.context, subject)
         return explain_subject(
             self.context, cast("str | Name | CreateDynamicTable", subject), args or {}
         )

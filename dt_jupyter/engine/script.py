@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import with_offending_row
@@ -16,7 +16,7 @@ from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation, error
-from dt_jupyter.spark import run_cancellable
+from dt_jupyter.spark import Variables, run_cancellable
 from dt_jupyter.sql import (
     CreateDynamicTable,
     Cycle,
@@ -29,7 +29,9 @@ from dt_jupyter.sql import (
     order_by_dependencies,
     parse_piece,
     pieces,
+    set_by,
     statement_values,
+    tokens,
 )
 from dt_jupyter.streams import all_common
 
@@ -41,10 +43,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Done:
-    """A statement that has run, and its result: rows, or what was created."""
+    """A statement that has run, and its result: rows, or what was created. Its places count in
+    `script`, where the variables of its text are replaced."""
 
     statement: Statement
     result: DataFrame | Created
+    script: str
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,13 @@ def run_script(
     """
     context.require_open()
     group = f"statement:{uuid.uuid4().hex}"
-    for number, statement in enumerate(_statements(context, script)):
-        asked, what = statement, _title(statement)
+    for number, read in enumerate(_statements(context, script)):
+        asked = read.statement
+        what = _title(asked)
         if consistent:
-            asked = all_common(statement, context.catalog.find_stream, context.schema())
-        yield Done(asked, _run(context, asked, script, args, f"{group}:{number}", what))
+            asked = all_common(asked, context.catalog.find_stream, context.schema())
+        found = _run(context, replace(read, statement=asked), args, f"{group}:{number}", what)
+        yield Done(asked, found, read.script)
 
 
 def run_last(
@@ -100,7 +106,7 @@ def frame_of(context: Context, done: Done) -> DataFrame:
     return context.tables.status(found.status) if isinstance(found, Created) else found
 
 
-def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
+def read_outcome(context: Context, done: Done) -> StatementOutcome:
     """Runs the Spark jobs of a result, as far as it is shown; what fails in it is placed in the
     script."""
     found = done.result
@@ -111,7 +117,7 @@ def read_outcome(context: Context, script: str, done: Done) -> StatementOutcome:
     try:
         rows = read_rows(context, found, done.statement.text[:80])
     except Exception as e:
-        made = catalogued(e, "The statement", script, done.statement.offset)
+        made = catalogued(e, "The statement", done.script, done.statement.offset)
         raise with_offending_row(made, context.spark, done.statement.text) from e
     return StatementOutcome(
         rows, context.travel.isolation_of(found), _sink_of(context, done.statement)
@@ -130,29 +136,41 @@ def create_by_cell(
 ) -> Created:
     """Creates what a statement value describes; errors are placed in its query."""
     group, what = f"statement:{uuid.uuid4().hex}", f"create {statement.name}"
-    result = _run(context, statement, statement.query, args, group, what)
+    bound, variables = replace_variables(context, statement)
+    read = _Read(bound, bound.query, tuple(variables))
+    result = _run(context, read, args, group, what)
     assert isinstance(result, Created)
     return result
 
 
+def replace_variables(
+    context: Context, statement: CreateDynamicTable
+) -> tuple[CreateDynamicTable, list[str]]:
+    """A statement value with the values of its query's variables, and these."""
+    variables = _variables(context)
+    query = variables.replace_in(statement.query)
+    frozen = variables.replace_in(statement.frozen) if statement.frozen else statement.frozen
+    return replace(statement, query=query, frozen=frozen), variables.used
+
+
 def _run(
-    context: Context,
-    statement: Statement,
-    script: str,
-    args: Mapping[str, Any] | None,
-    group: str,
-    what: str,
+    context: Context, read: _Read, args: Mapping[str, Any] | None, group: str, what: str
 ) -> DataFrame | Created:
-    origin = StatementOrigin(script, args or {})
+    statement, origin = read.statement, StatementOrigin(read.script, args or {})
     context.catalog.leftovers.finish()
     context.log.recover()
-    return run_cancellable(
+    result = run_cancellable(
         context.spark,
         group,
         what,
         lambda: execute(context, statement, origin),
         StatementFlag(context.refresher, getattr(statement, "name", None)),
     )
+    if not isinstance(result, Created) or not read.variables:
+        return result
+    listed = ", ".join(read.variables)
+    note = f"Its definition has the values that these variables had: {listed}."
+    return replace(result, notes=(*result.notes, note))
 
 
 def _title(statement: Statement) -> str:
@@ -162,36 +180,76 @@ def _title(statement: Statement) -> str:
     return statement.text[:80]
 
 
-def _statements(context: Context, script: str) -> Iterator[Statement]:
-    """Those of a script, each when it is to run. A USE decides what a bare name after it means:
-    a statement for which another schema is current than the USE before it said is parsed again."""
-    parsed, by_offset = _parsed(context, script)
-    for statement, expected in _ordered(script, parsed):
-        current, piece = context.schema(), by_offset[statement.offset]
-        again = parse_piece(script, piece, current) if current != expected else None
-        yield again or statement
+@dataclass(frozen=True)
+class _Read:
+    """A statement, the script in which its places count, and the variables that were replaced."""
+
+    statement: Statement
+    script: str
+    variables: tuple[str, ...] = ()
+
+
+def _statements(context: Context, script: str) -> Iterator[_Read]:
+    """Those of a script, each when it is to run. A USE decides what a bare name after it means,
+    a SET what a variable is: a statement for which something else holds than was expected is
+    parsed again."""
+    parsed = _parse(context, script)
+    for statement, expected in _ordered(script, parsed.statements):
+        current, piece = context.schema(), parsed.pieces[statement.offset]
+        variables = _variables(context)
+        text = variables.replace_in(piece.text)
+        read = parsed.read[statement.offset]
+        whole = read.script
+        if current != expected or text != whole[piece.start : piece.start + len(text)]:
+            whole, piece = _with_text(script, piece, text)
+            read = replace(read, statement=parse_piece(whole, piece, current) or statement)
+        yield _Read(read.statement, whole, tuple(variables.used))
 
 
 def definitions_of(context: Context, script: str) -> Sequence[InSchema]:
     """The statements of a script in the order in which it runs them, each with the schema that is
     current then; none is run."""
-    return _ordered(script, _parsed(context, script)[0])
+    return _ordered(script, _parse(context, script).statements)
 
 
-def _parsed(context: Context, script: str) -> tuple[list[InSchema], dict[int, Piece]]:
-    schema = context.schema()
-    parsed: list[InSchema] = []
-    by_offset: dict[int, Piece] = {}
+@dataclass(frozen=True)
+class _Parsed:
+    """The statements of a script with the schemas that are expected, and by the offset of each its
+    piece of the script and how it was read."""
+
+    statements: list[InSchema] = field(default_factory=list)
+    pieces: dict[int, Piece] = field(default_factory=dict)
+    read: dict[int, _Read] = field(default_factory=dict)
+
+
+def _parse(context: Context, script: str) -> _Parsed:
+    schema, found = context.schema(), _Parsed()
+    variables = _variables(context)
     for piece in pieces(script):
-        statement = parse_piece(script, piece, schema)
+        whole, own = _with_text(script, piece, variables.replace_in(piece.text))
+        statement = parse_piece(whole, own, schema)
         if statement is not None:
-            parsed.append((statement, schema))
-            by_offset[statement.offset] = piece
+            found.statements.append((statement, schema))
+            found.pieces[statement.offset] = piece
+            found.read[statement.offset] = _Read(statement, whole)
             schema = _schema_after(statement, schema)
-    for statement, _ in parsed:
-        if refused := later(statement):
-            raise refused.error(script)
-    return parsed, by_offset
+            variables.known |= set_by(statement.text)
+    for read in found.read.values():
+        if refused := later(read.statement):
+            raise refused.error(read.script)
+    return found
+
+
+def _variables(context: Context) -> Variables:
+    return Variables(context.spark, guarded=context.access.guarded)
+
+
+def _with_text(script: str, piece: Piece, text: str) -> tuple[str, Piece]:
+    """The script with another text of one of its pieces, and that piece in it."""
+    if text == piece.text:
+        return script, piece
+    whole, end = script[: piece.start] + text + script[piece.end :], piece.start + len(text)
+    return whole, Piece(text, piece.start, end, tuple(tokens(whole, piece.start, end)))
 
 
 def _ordered(script: str, parsed: Sequence[InSchema]) -> Sequence[InSchema]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from dt_jupyter.engine.context import Context
 from dt_jupyter.model import Name
 from dt_jupyter.reports import Explanation, Lineage, explain_defined, explain_table
-from dt_jupyter.spark import Args, bind_parameters, lookup, run_cancellable
+from dt_jupyter.spark import Args, bind_definition, lookup, run_cancellable
 from dt_jupyter.sql import CreateDynamicTable
 
 
@@ -19,7 +19,7 @@ def explain_subject(
 
     def run() -> Explanation:
         if isinstance(subject, CreateDynamicTable):
-            bound = replace(subject, query=bind_parameters(subject.query, args))
+            bound = replace(subject, query=bind_definition(subject.query, args))
             return explain_defined(subject.name, context.creator.define(bound))
         table = context.table(subject)
         with context.sessions.lease(table.warehouse, table.definition.settings) as spark:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from dt_jupyter.model import Named, Securable, quote
-from dt_jupyter.spark import is_session_closed, reset_session
+from dt_jupyter.spark import FIXED_TEXT, is_session_closed, reset_session
 
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
@@ -58,7 +58,7 @@ class TaskSessions:
     def _reset(self, context: Context, task: Task) -> Context:
         """The context, or another one where its session is closed."""
         try:
-            reset_session(context.spark, task.settings)
+            reset_session(context.spark, {**task.settings, **FIXED_TEXT})
         except PySparkException as e:
             if not is_session_closed(context.spark, e):
                 self._give_back(context)

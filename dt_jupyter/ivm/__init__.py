@@ -77,16 +77,9 @@ from dt_jupyter.ivm.simplify import (
     prune,
     simplify,
 )
-from dt_jupyter.ivm.stages import (
-    Bag,
-    Group,
-    Stage,
-    StageColumn,
-    compile_stages,
-    settle_types,
-    stage_source,
-    unstable,
-)
+from dt_jupyter.ivm.stage_groups import Group, StageColumn
+from dt_jupyter.ivm.stages import Bag, Stage, compile_stages, settle_types, stage_source
+from dt_jupyter.ivm.unstable import unstable
 from dt_jupyter.ivm.user_calls import UserCall, innermost_calls, with_results
 from dt_jupyter.model.hidden import ROW_ID, WEIGHT
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from dt_jupyter.ivm.equivalent import paired
 from dt_jupyter.ivm.expr import Col, Expr, col
 from dt_jupyter.ivm.rel import Aggregate, Call, Filter, Project, Rel
-from dt_jupyter.ivm.stages import Bag, Group, Stage, StageColumn
+from dt_jupyter.ivm.stage_groups import Group, StageColumn
+from dt_jupyter.ivm.stages import Bag, Stage
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from dt_jupyter.ivm.rel import (
     Window,
     is_sample,
 )
-from dt_jupyter.ivm.stages import Group, Stage
+from dt_jupyter.ivm.stage_groups import Group
+from dt_jupyter.ivm.stages import Stage
 from dt_jupyter.model import count_of
 
 

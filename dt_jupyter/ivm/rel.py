@@ -48,11 +48,13 @@ class Rel:
 @dataclass(frozen=True)
 class Scan(Rel):
     """A source at one end of the interval. `reads` pairs the id of each column with its name in
-    the source. At `End.DELTA` the rows are the changes, and `__dt_w` is their weight (+1, −1)."""
+    the source. At `End.DELTA` the rows are the changes, and `__dt_w` is their weight (+1, −1).
+    `casts` pairs names in the source with the type that their columns are read as."""
 
     source: str
     reads: tuple[tuple[str, str], ...]
     end: End = End.NEW
+    casts: tuple[tuple[str, str], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.aggregates import (
-    ON_CHANGE,
-    ONCE,
-    Kept,
     argument_types,
     arguments_of,
-    is_floating,
-    keep,
 )
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.distinct_calls import group_distinct_arguments
@@ -23,7 +18,6 @@ from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
     SETTLING,
     Aggregate,
-    Call,
     Filter,
     Generate,
     Join,
@@ -41,50 +35,15 @@ from dt_jupyter.ivm.rel import (
     walk,
 )
 from dt_jupyter.ivm.simplify import simplify
+from dt_jupyter.ivm.stage_groups import HAS_MAP, Group, group_of
+from dt_jupyter.ivm.unstable import unstable
 
 _STAGE = "stage:"
 
 
 @dataclass(frozen=True)
-class StageColumn:
-    """An aggregate column of a stage: its call, its type, and how it is kept (None: recomputed)."""
-
-    id: str
-    call: Call
-    type: str
-    kept: Kept | None
-
-
-@dataclass(frozen=True)
 class Bag:
     """Rows without a key: duplicates are rows, found again by a hash of their content."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """One row for each group of the input, with its partial results; without keys it is one row
-    that is always there.
-
-    `visible` (HAVING and the like) says which groups the public sees.
-    """
-
-    keys: tuple[str, ...]
-    aggregates: tuple[StageColumn, ...]
-    visible: Expr | None = None
-
-    @property
-    def once(self) -> tuple[StageColumn, ...]:
-        """The values of functions, which are computed for new groups alone."""
-        return tuple(a for a in self.aggregates if a.call.function in (ONCE, ON_CHANGE))
-
-    @property
-    def on_change(self) -> bool:
-        """Whether its values are those of the time at which its rows came."""
-        return any(a.call.function == ON_CHANGE for a in self.aggregates)
-
-    @property
-    def recomputes(self) -> bool:
-        return any(a.kept is None for a in self.aggregates)
 
 
 @dataclass(frozen=True)
@@ -127,7 +86,7 @@ def compile_stages(
     post, core = _peel(rel)
     if isinstance(core, Aggregate) and frozen is None:
         outputs, visible = _outputs(post, core)
-        group = _group(core, visible, types)
+        group = group_of(core, visible, types)
         inner = _cut(core.input, stages, types)
         items = tuple((n, e) for n, (_, e) in zip(names, outputs, strict=True))
         stages.append(Stage(stage_source(len(stages)), simplify(inner), group, items))
@@ -234,7 +193,7 @@ def _ordered_aggregate(rel: Rel, types: TypesOf) -> Rel:
     known = types(arguments_of(rel)) if calls else {}
     for i, call in calls:
         for type_ in argument_types(i, call, known):
-            if _UNORDERED.search(type_) or (call.function != "mode" and _MAP.search(type_)):
+            if _UNORDERED.search(type_) or (call.function != "mode" and HAS_MAP.search(type_)):
                 raise refuse(Refusal.UNORDERED, what=f"{call.function}()", type=type_)
     return rel
 
@@ -293,173 +252,6 @@ def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
     return Expr(tuple(parts))
 
 
-def _group(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
-    below, above = types(arguments_of(node)), types(node)
-    for key in node.keys:
-        if _MAP.search(above[key]):
-            raise refuse(Refusal.MAP_KEY, type=above[key])
-    kept = tuple(
-        StageColumn(i, c, above[i], keep(c, i, above[i], argument_types(i, c, below)))
-        for i, c in node.calls
-    )
-    return Group(node.keys, kept, visible)
-
-
-_MAP = re.compile(r"\bmap<")
-_NULL_TEST = re.compile(r"[)\s]*\bIS\s+(NOT\s+)?NULL\b", re.IGNORECASE)
-
-
-def unstable(rel: Rel, types: TypesOf) -> frozenset[str]:
-    """The columns that are equal only within a tolerance: floating aggregates computed again.
-
-    Raises Refused where a filter, a join or a key depends on one: a last bit would decide there.
-    """
-    below = frozenset[str]().union(*(unstable(i, types) for i in rel.inputs))
-    return _UNSTABLE[type(rel)](rel, below, types)
-
-
-def _all_stable(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-    """Stored rows, and those of the query's text."""
-    return frozenset()
-
-
-def _unstable_items(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-    assert isinstance(rel, Project)
-    found = set()
-    for item, e in rel.items:
-        if e.column in below:
-            found.add(item)
-        elif _values_of(e) & below:
-            type_ = types(rel)[item]
-            if "double" not in type_ and "float" not in type_:
-                raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"a {type_}")
-            found.add(item)
-    return frozenset(found)
-
-
-def _values_of(e: Expr) -> frozenset[str]:
-    """The columns whose values an expression depends on, and not only on whether they are NULL."""
-    following = (*e.parts[1:], "")
-    return frozenset(
-        part.id
-        for part, after in zip(e.parts, following, strict=True)
-        if isinstance(part, Col) and not (isinstance(after, str) and _NULL_TEST.match(after))
-    )
-
-
-def _unstable_places(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-    assert isinstance(rel, Union)
-    at_place = {m.columns.index(c) for m in rel.members for c in m.columns if c in below}
-    return frozenset(rel.ids[i] for i in at_place)
-
-
-def _decided_by(
-    what: str, deciding: Callable[[Rel], frozenset[str]]
-) -> Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]:
-    """Passes columns on; raises where what it decides by is equal within a tolerance only."""
-
-    def rule(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-        if deciding(rel) & below:
-            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
-        return below
-
-    return rule
-
-
-def _conditions(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Filter | Join | Match)
-    return frozenset(c for p in rel.on for c in p.columns)
-
-
-def _matched(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Match)
-    return _conditions(rel) | {c for pair in rel.pairs for c in pair}
-
-
-def _generating(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Generate)
-    return rel.generator.columns
-
-
-def _ordering(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Top)
-    return frozenset(c for e in rel.order for c in e.columns)
-
-
-def _windowed(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Window)
-    return frozenset(rel.partition).union(*(c.reads for c in rel.calls))
-
-
-def _restricted(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Restrict)
-    return frozenset(a for a, _ in rel.on)
-
-
-def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-    """A floating value over rows that tie has other last bits each time it is computed."""
-    assert isinstance(rel, Window)
-    passed = _decided_by("a window", _windowed)(rel, below, types)
-    known = types(rel)
-    for call in rel.calls:
-        by_ties = not call.total and (call.order or call.frame)
-        decides = is_floating(known[call.id]) and call.function.columns
-        if by_ties and decides and not _is_exact_average(call.function, known):
-            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
-    return passed
-
-
-def _is_exact_average(function: Expr, types: Mapping[str, str]) -> bool:
-    """Spark adds up integers of 32 bits as doubles, exactly below 2^53: four million rows of the
-    largest."""
-    match function.parts:
-        case ("AVG(", Col(id=column), ")"):
-            return types[column] in ("tinyint", "smallint", "int")
-    return False
-
-
-def _chosen_by(call: Call) -> tuple[Expr, ...]:
-    """The arguments by which a call chooses a row, whose value it then gives."""
-    if call.function == "mode":
-        return call.args
-    return call.args[1:] if call.function in SETTLING else ()
-
-
-def _unstable_aggregates(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-    assert isinstance(rel, Aggregate)
-    if below & set(rel.keys):
-        raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a key")
-    found = set()
-    for a in _group(rel, None, types).aggregates:
-        moved = any(e.columns & below for e in a.call.args)
-        plain = a.call.function == "count" and not a.call.distinct
-        chosen_by = any(e.columns & below for e in _chosen_by(a.call))
-        if chosen_by or (moved and not is_floating(a.type) and not plain):
-            raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=f"{a.call.function}()")
-        if is_floating(a.type) and (moved or a.kept is None):
-            found.add(a.id)
-    return frozenset(found)
-
-
-_UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]](
-    "unstable",
-    {
-        Scan: _all_stable,
-        Rows: _all_stable,
-        Project: _unstable_items,
-        Filter: _decided_by("a filter", _conditions),
-        Join: _decided_by("a join", _conditions),
-        Match: _decided_by("a join", _matched),
-        Union: _unstable_places,
-        Generate: _decided_by("a generator", _generating),
-        Window: _unstable_window,
-        Top: _decided_by("an order with LIMIT", _ordering),
-        Aggregate: _unstable_aggregates,
-        Restrict: _decided_by("a key", _restricted),
-    },
-)
-
-
 def _cut(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
     """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
     stage of its own."""
@@ -515,7 +307,7 @@ def _cut_group(
 ) -> Rel:
     """What is computed above an aggregate is computed by its stage: where that stays the same,
     nothing above is touched."""
-    group = _group(rel, None, types)
+    group = group_of(rel, None, types)
     inner = simplify(_cut(rel.input, stages, types))
     return _hidden(inner, group, outputs, stages)
 

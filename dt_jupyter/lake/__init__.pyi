@@ -169,6 +169,7 @@ from .txn.publish import (
 )
 from .txn.shadow_log import Staging as Staging, stage_log as stage_log, unstage as unstage
 from .types import (
+    CHAR_TYPE as CHAR_TYPE,
     arrow_schema as arrow_schema,
     fields_named as fields_named,
     is_comparable as is_comparable,

@@ -43,12 +43,24 @@ def arrow_schema(fields: Iterable[Mapping[str, Any]]) -> pa.Schema:
     return pa.schema([pa.field(f["name"], _arrow(f)) for f in fields])
 
 
-def spark_schema(fields: Iterable[Mapping[str, Any]]) -> StructType:
-    """The same columns as Spark's schema, every one of them nullable."""
+CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where the metadata of a column of strings has its declared type."""
+
+
+def spark_schema(fields: Iterable[Mapping[str, Any]], *, declared: bool = False) -> StructType:
+    """The same columns as Spark's schema, every one of them nullable. With `declared` their
+    metadata says which are CHAR or VARCHAR."""
     from pyspark.sql.types import StructField, StructType
 
-    typed = StructType.fromJson({"fields": strip_metadata(list(fields))})
-    return StructType([StructField(f.name, f.dataType) for f in typed.fields])
+    given = list(fields)
+    typed = StructType.fromJson({"fields": strip_metadata(given)})
+    kinds = [f.get("metadata", {}).get(CHAR_TYPE) if declared else None for f in given]
+    return StructType(
+        [
+            StructField(f.name, f.dataType, metadata={CHAR_TYPE: k} if k else None)
+            for f, k in zip(typed.fields, kinds, strict=True)
+        ]
+    )
 
 
 def stored_schema(metadata: Metadata) -> StructType:

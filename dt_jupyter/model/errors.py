@@ -144,6 +144,13 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1153", "55000", "The function {name} of Python is not registered as the script has it.",
      "Run the lines of the script's comment that end with dt.register_udf({name!r}, …), and make "
      "the plan again."),
+    ("DT-1154", "42601", "The value of the variable {name} refers to the variable itself.",
+     "Give it another value: SET {name} = …."),
+    ("DT-1155", "42501", "The value of ${{{name}}} cannot be read here.",
+     "It belongs to the process that runs Spark: neither a shared engine nor Spark Connect shows "
+     "it. Use SET and the name of the conf, or a parameter."),
+    ("DT-1156", "42601", "IDENTIFIER({given}) in a definition is not the text of a name.",
+     "Write the name, or IDENTIFIER('schema.name'); a parameter becomes its value."),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),

@@ -209,7 +209,7 @@ class DynamicTableMagics(Magics):
             from dt_jupyter.engine import frame_of, read_outcome, run_script
 
             for done in run_script(context, script, values):
-                shown = outcome_message(done, read_outcome(context, script, done))
+                shown = outcome_message(done, read_outcome(context, done))
                 count += 1
                 if isinstance(shown, str):
                     print(shown)

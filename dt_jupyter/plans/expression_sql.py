@@ -260,6 +260,19 @@ class ExpressionWriter:
     def from_json(self, node: SparkNode) -> str:
         return f"from_json({self.sql(node.child)}, {literal(ddl_type(node.fields['schema']))})"
 
+    def static_call(self, node: SparkNode) -> str:
+        """What reading a CHAR column adds, which reading it by the text adds again."""
+        if node.fields.get("functionName") != "readSidePadding":
+            raise NoForm(f"the expression {node.kind}")
+        return self.sql(node.child)
+
+    def variant_get(self, node: SparkNode) -> str:
+        """A part of a VARIANT, `v:path` too, as a value of a type."""
+        name = "variant_get" if node.fields["failOnError"] else "try_variant_get"
+        kind = node.fields["targetType"]
+        asked = "" if kind == "variant" else f", {literal(ddl_type(kind))}"
+        return f"{name}({self.list(node.children)}{asked})"
+
     def order(self, node: SparkNode) -> str:
         """A term of an order, with where NULLs stand."""
         descending = node.word("direction") == "Descending"
@@ -384,6 +397,8 @@ _SPECIAL: dict[str, Callable[[ExpressionWriter, SparkNode], str]] = {
     "GetMapValue": ExpressionWriter.item,
     "GetStructField": ExpressionWriter.struct_field,
     "GetArrayStructFields": ExpressionWriter.array_field,
+    "StaticInvoke": ExpressionWriter.static_call,
+    "VariantGet": ExpressionWriter.variant_get,
     "StringTrim": ExpressionWriter.trim,
     "StringTrimLeft": ExpressionWriter.trim,
     "StringTrimRight": ExpressionWriter.trim,

@@ -10,6 +10,10 @@ from dt_jupyter.plans.plan_tree import SparkNode, tree_of
 
 ONE_SIDED = frozenset({"LeftSemi", "LeftAnti"})
 """Joins that have the columns of their left side alone."""
+EXISTENCE = "ExistenceJoin"
+"""A join that marks the rows of its left side that have a partner."""
+_ONE_ROW = "OneRowRelation"
+"""What a query without FROM reads: one row without columns."""
 
 
 def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
@@ -22,8 +26,13 @@ def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
     if plan.kind == "Window":
         return (*plan_columns(plan.child), *plan.trees("windowExpressions"))
     if plan.kind == "Join":
-        sides = plan.children[:1] if plan.word("joinType") in ONE_SIDED else plan.children
-        return tuple(c for side in sides for c in plan_columns(side))
+        left_only = plan.word("joinType") in ONE_SIDED | {EXISTENCE}
+        sides = plan.children[:1] if left_only else plan.children
+        mark = plan.fields["joinType"]["exists"] if plan.word("joinType") == EXISTENCE else []
+        marks = (tree_of(mark),) if mark else ()
+        return (*(c for side in sides for c in plan_columns(side)), *marks)
+    if plan.kind == _ONE_ROW:
+        return ()
     if not plan.children:
         raise NoForm(f"the columns of {plan.kind}")
     return plan_columns(plan.child)

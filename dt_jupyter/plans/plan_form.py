@@ -12,7 +12,7 @@ from dt_jupyter.plans.join_blocks import Form, JoinBlocks, digest
 from dt_jupyter.plans.leaf_marks import LeafMarks
 from dt_jupyter.plans.leaf_numbers import number_leaves
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_facts import ONE_SIDED, conditions
+from dt_jupyter.plans.plan_facts import EXISTENCE, ONE_SIDED, conditions, plan_columns
 from dt_jupyter.plans.plan_fields import fill_fields
 from dt_jupyter.plans.plan_gaps import fill_expansions
 from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan, tree_of
@@ -112,18 +112,7 @@ def plan_form(
 
 def _outputs(plan: SparkNode) -> tuple[int, ...]:
     """The columns of an operator, by number."""
-    for name in ("output", "projectList", "aggregateExpressions"):
-        if name in plan.fields:
-            return tuple(n.id for n in plan.trees(name))
-    extra = {"Generate": "generatorOutput", "Window": "windowExpressions"}.get(plan.kind)
-    if extra is not None:
-        return (*_outputs(plan.child), *(n.id for n in plan.trees(extra)))
-    if plan.kind == "Join":
-        kind = plan.word("joinType")
-        sides = plan.children[:1] if kind in ONE_SIDED else plan.children
-        mark = (plan.fields["joinType"]["exists"],) if kind == "ExistenceJoin" else ()
-        return (*(c for s in sides for c in _outputs(s)), *(m for m in mark))
-    return _outputs(plan.child)
+    return tuple(n.id for n in plan_columns(plan))
 
 
 class _Grouped(dict[int, Form]):
@@ -216,7 +205,7 @@ class _Reader:
         if kind in ONE_SIDED:
             test = digest(kind, sorted(tests), right.rows)
             return _Read(self.blocks.keep(left.rows, [test]), left.columns)
-        if kind == "ExistenceJoin":
+        if kind == EXISTENCE:
             test = digest(kind, sorted(tests), right.rows)
             marks = dict.fromkeys(_ids(plan.fields["joinType"]["exists"]), test)
             return _Read(left.rows, {**left.columns, **marks})

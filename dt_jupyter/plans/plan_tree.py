@@ -26,16 +26,27 @@ class SparkNode:
 
     @property
     def child(self) -> SparkNode:
+        """The first child. NoForm where there is none."""
+        if not self.children:
+            raise NoForm(f"what is below {self.kind}")
         return self.children[0]
 
     @property
     def id(self) -> int:
-        """Of what names a column: the number by which Spark tells it from all others."""
-        return int(self.fields["exprId"]["id"])
+        """Of what names a column: the number by which Spark tells it from all others. NoForm where
+        there is none."""
+        return int(self._of_column("exprId")["id"])
 
     @property
     def name(self) -> str:
-        return str(self.fields["name"])
+        return str(self._of_column("name"))
+
+    def _of_column(self, field: str) -> Any:
+        """What a column says of itself; of a column of the query around, what that one says."""
+        inner = self.tree("e") if self.kind == "OuterReference" else self
+        if inner is None or field not in inner.fields:
+            raise NoForm(f"a column that is {self.kind}")
+        return inner.fields[field]
 
     def tree(self, field: str) -> SparkNode | None:
         """The expression or plan in a field; None where it is empty."""

@@ -329,7 +329,7 @@ class QueryWriter:
     def _generate(self, plan: SparkNode) -> SelectText:
         call = plan.tree("generator")
         assert call is not None
-        below = self._closed(self._select(plan.child))
+        below = self._row_source(self._select(plan.child))
         columns = plan.trees("generatorOutput")
         text = self._scope(below).sql(call)
         if plan.fields["outer"]:
@@ -341,7 +341,17 @@ class QueryWriter:
         shown = [f"{i.text} AS {quote(n)}" for i, n in zip(below.items, names, strict=False)]
         listed = ", ".join([*shown, f"{text} AS ({made})" if len(own) > 1 else f"{text} AS {made}"])
         items = (*below.items, *own)
-        return self._closed(SelectText("", items, whole=f"SELECT {listed}\nFROM {below.source}"))
+        source = f"\nFROM {below.source}" if below.source else ""
+        return self._closed(SelectText("", items, whole=f"SELECT {listed}{source}"))
+
+    def _row_source(self, select: SelectText) -> SelectText:
+        """What a generator reads; of rows without columns it is their number that counts."""
+        if select.items:
+            return self._closed(select)
+        if not (select.where or select.done):
+            return select
+        one = Item(-1, "one", "1", plain=False)
+        return replace(self._closed(select.with_items((one,))), items=())
 
     # -- operators of several ---------------------------------------------------------------------
 

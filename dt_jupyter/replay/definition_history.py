@@ -119,7 +119,7 @@ class Past:
         where there are none."""
         schemas = {
             s.table_id: spark_schema(
-                logs[s.table_id].metadata(frontier.versions[s.table_id]).fields
+                logs[s.table_id].metadata(frontier.versions[s.table_id]).fields, declared=True
             )
             for s in definition.sources
         }

@@ -57,7 +57,7 @@ from dt_jupyter.spark import (
     qualify_text,
     storage_of,
 )
-from dt_jupyter.sql import table_places
+from dt_jupyter.sql import resolve_identifiers, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -240,7 +240,8 @@ class Sources:
         if relation.kind is RelationKind.TEMPORARY_VIEW:
             raise error("DT-1110", name=of, view=name)
         if relation.kind is RelationKind.VIEW:
-            return self._keep(ViewSource(name, relation.text or ""))
+            text = resolve_identifiers(relation.text or "", strict=False)
+            return self._keep(ViewSource(name, text))
         if relation.provider == "delta" and relation.location:
             return self._keep(self._delta(name, self._own(name, relation.location)))
         found = Source(name, SourceKind.FOREIGN, str(name), relation.location)

@@ -75,6 +75,7 @@ from .own_names import (
 )
 from .parameters import (
     Args as Args,
+    bind_definition as bind_definition,
     bind_parameters as bind_parameters,
     binding as binding,
     values_in as values_in,
@@ -123,6 +124,7 @@ from .session import (
     require_delta as require_delta,
 )
 from .session_confs import (
+    FIXED_TEXT as FIXED_TEXT,
     HELD as HELD,
     WHOLE_ROWS as WHOLE_ROWS,
     confs as confs,
@@ -145,4 +147,5 @@ from .thread_session import as_active as as_active
 from .type_texts import (
     type_text as type_text,
 )
+from .variables import Variables as Variables
 from .variants import collect_arrow as collect_arrow

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import error, is_bigint
 from dt_jupyter.spark.session_confs import confs
-from dt_jupyter.sql import find_parameters, literal, replace_spans
+from dt_jupyter.sql import find_parameters, literal, replace_spans, resolve_identifiers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +82,12 @@ def bind_parameters(query: str, args: Args) -> str:
         _require_value(parameter.name, value)
         found.append((parameter.span, _literal(value)))
     return replace_spans(query, tuple(found))
+
+
+def bind_definition(query: str, args: Args) -> str:
+    """A definition's text with what its `:parameters` and its IDENTIFIERs are, for ever. DT-1113,
+    DT-1156."""
+    return resolve_identifiers(bind_parameters(query, args))
 
 
 def _literal(value: object) -> str:

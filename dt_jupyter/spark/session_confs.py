@@ -19,6 +19,10 @@ to be read for as long as it is held: files that are gone are found out by looki
 WHOLE_ROWS = {"spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false"}
 """A Python UDF that reads a file's columns hangs for ever (SPARK-58241, in 4.2.0)."""
 
+SUBSTITUTES = "spark.sql.variable.substitute"
+FIXED_TEXT = {SUBSTITUTES: "false"}
+"""A stored text has the values of its variables since it was created."""
+
 
 @contextmanager
 def confs(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from dt_jupyter.model import error
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
-from dt_jupyter.spark.session_confs import HELD, WHOLE_ROWS
+from dt_jupyter.spark.session_confs import FIXED_TEXT, HELD, WHOLE_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +52,7 @@ REFRESH_CONFS: Mapping[str, str] = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     **HELD,
+    **FIXED_TEXT,
 }
 
 

@@ -113,6 +113,7 @@ from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.limits import is_large as is_large
 from .text.literals import literal as literal
+from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by
 from .text.one_query import require_one_query as require_one_query
 from .text.places import position as position, underline as underline
 from .text.sample_clause import after_sample as after_sample

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.definition import BoundQuery, bind_query, empty_relation, of_registered
+from dt_jupyter.definition import (
+    BoundQuery,
+    bind_query,
+    empty_relation,
+    of_registered,
+    padded_text,
+)
 from dt_jupyter.failures import as_error, is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
 from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import LakeError, TableLog, VersionGone, plan_changes, stored_schema
 from dt_jupyter.model import (
     FIRST,
+    Definition,
     DTError,
     Name,
     Source,
@@ -186,11 +193,24 @@ class Changes:
     ) -> BoundQuery:
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
-        known, text = scalar_names(self.builtins, catalog), expanded(catalog, query)
+        known = scalar_names(self.builtins, catalog)
         try:
+            text = expanded(catalog, self._padded(query, schema, found, schemas))
             return bind_query(self.spark, text, schema, found.sources, views, known, schemas)
         except Refused as e:
             raise of_registered(e, catalog) from None
+
+    def _padded(
+        self, query: str, schema: str, found: Found, schemas: Mapping[str, StructType]
+    ) -> str:
+        """The text, with what Spark pads in it since columns are CHAR."""
+        sources, views = tuple(found.sources.values()), tuple(found.views.values())
+        asked = Definition(query, {}, (), sources, views, schema)
+        catalog = self.sources.catalog
+        text = padded_text(
+            self.spark, asked, schemas, self.builtins, lambda text: expanded(catalog, text)
+        )
+        return text or query
 
     def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
         try:

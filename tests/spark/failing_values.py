@@ -72,7 +72,7 @@ def error_of(lab: Lab, script: str) -> DTError:
     """What a cell with the script says."""
     try:
         for done in run_script(lab.context, script):
-            read_outcome(lab.context, script, done)
+            read_outcome(lab.context, done)
     except DTError as e:
         return e
     raise AssertionError(f"no error: {script}")

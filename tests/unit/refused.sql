@@ -35,7 +35,8 @@ SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k UNION SELECT 1 FR
 SELECT t.id, w.x FROM t LEFT JOIN (u JOIN w USING (k)) ON t.k = u.k
 SELECT a.k, x.e, t.id FROM a LATERAL VIEW explode(arr) x AS e JOIN t ON t.v = x.e
 SELECT id FROM t JOIN u ON t.k = u.k AND u.id IN (SELECT x FROM w)
-SELECT id FROM t WHERE EXISTS (SELECT u.id FROM u JOIN w ON u.k = w.k AND w.x = t.v)
+SELECT id FROM t WHERE EXISTS (SELECT u.id FROM u LEFT JOIN w ON u.k = w.k AND w.x = t.v)
+SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u JOIN w ON u.k = w.k AND w.x = t.v FULL JOIN u AS q ON q.k = w.k)
 SELECT id FROM t WHERE EXISTS (SELECT 1 FROM (SELECT k FROM u WHERE u.id = t.id) q)
 SELECT * FROM (SELECT k, v AS k FROM t) x
 SELECT * FROM t FULL JOIN u USING (k) FULL JOIN w USING (k)
@@ -136,6 +137,7 @@ SELECT * FROM t TABLESAMPLE (10 PERCENT)
 -- SET_OPERATION
 SELECT * FROM t UNION BY NAME SELECT * FROM t
 -- SUBQUERY
+SELECT id FROM t WHERE k IN (SELECT t.k FROM u WHERE u.id = t.id)
 SELECT id, (SELECT collect_list(id) FROM u WHERE u.k = t.k) AS l FROM t
 SELECT id, (SELECT approx_count_distinct(id) FROM u WHERE u.k = t.k) AS n FROM t
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k GROUP BY () LIMIT 0) AS m FROM t

@@ -23,7 +23,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.sources import holder, require_free
-from dt_jupyter.spark import bind_parameters
+from dt_jupyter.spark import bind_definition
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def create_dynamic_table(
     context: Context, statement: S.CreateDynamicTable, origin: StatementOrigin
 ) -> Created:
     """Errors of the query are placed in the script."""
-    bound = replace(statement, query=bind_parameters(statement.query, origin.args))
+    bound = replace(statement, query=bind_definition(statement.query, origin.args))
     with _placed(statement, bound.query, origin):
         return context.creator.create(bound)
 
@@ -115,7 +115,7 @@ def explain(
 ) -> DataFrame:
     subject = statement.subject
     if isinstance(subject, S.CreateDynamicTable):
-        with _placed(subject, bind_parameters(subject.query, origin.args), origin):
+        with _placed(subject, bind_definition(subject.query, origin.args), origin):
             text = str(explain_subject(context, subject, origin.args))
     else:
         text = str(explain_subject(context, subject, origin.args))

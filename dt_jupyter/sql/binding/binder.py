@@ -72,11 +72,13 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Table:
     """A source as the binder sees it: its id, its columns in order, and a hidden boolean column
-    that tells which rows are public (None: all)."""
+    that tells which rows are public (None: all). `casts` are the types that columns are read as,
+    by name."""
 
     source: str
     columns: tuple[str, ...]
     visible: str | None = None
+    casts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -479,8 +481,8 @@ class _Binder:
         reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
         names = tuple(c.lower() for c in table.columns)
         if table.visible is None:
-            return NamedRelation(Scan(table.source, reads), names)
+            return NamedRelation(Scan(table.source, reads, casts=table.casts), names)
         hidden = self.ids.new("visible")
-        scan = Scan(table.source, (*reads, (hidden, table.visible)))
+        scan = Scan(table.source, (*reads, (hidden, table.visible)), casts=table.casts)
         rows = Filter(scan, (col(hidden),))
         return NamedRelation(Project(rows, tuple((i, col(i)) for i, _ in reads)), names)

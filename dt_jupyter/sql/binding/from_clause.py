@@ -10,7 +10,13 @@ from sqlglot import exp
 from dt_jupyter.ivm import Refusal, refuse
 from dt_jupyter.sql.binding.joins import From, VisibleRelation, name_columns
 from dt_jupyter.sql.binding.lateral_subqueries import join_lateral
-from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope
+from dt_jupyter.sql.binding.scope import (
+    Ids,
+    NamedRelation,
+    Scope,
+    conjuncts,
+    own_columns,
+)
 from dt_jupyter.sql.binding.subqueries import Bind
 
 
@@ -39,6 +45,42 @@ def open_brackets(tree: exp.Expr) -> None:
         table.set("joins", None)
         if own and select is not None:
             select.set("joins", [*own, *(select.args.get("joins") or [])])
+
+
+def lift_outer_conditions(select: exp.Select, outer: Scope) -> None:
+    """Moves what the ON of an inner join says of columns around the subquery into its WHERE, where
+    it means the same: unless a later join extends rows of the left side. The tree is changed in
+    place."""
+    first = _first(select)
+    joins = [*(first.args.get("joins") or []), *(select.args.get("joins") or [])]
+    if any(map(_is_bracket, (first, *(j.this for j in joins)))):
+        return
+    for i, join in enumerate(joins):
+        if join.args.get("on") is None or not _is_inner(join) or any(map(_extends, joins[i + 1 :])):
+            continue
+        parts = conjuncts(join.args["on"])
+        moved = [
+            p for p in parts if any((c.table, c.name) in outer.columns for c in own_columns(p))
+        ]
+        if moved:
+            kept = [p for p in parts if p not in moved]
+            join.set("on", exp.and_(*kept, copy=False) if kept else None)
+            select.where(*moved, copy=False)
+
+
+def _first(select: exp.Select) -> exp.Expr:
+    from_ = select.args.get("from_") or select.args["from"]
+    first: exp.Expr = from_.this
+    return first
+
+
+def _is_inner(join: exp.Join) -> bool:
+    plain = not join.side and str(join.kind or "").upper() in ("", "INNER", "CROSS")
+    return plain and not isinstance(join.this, exp.Lateral)
+
+
+def _extends(join: exp.Join) -> bool:
+    return str(join.side or "").upper() in ("RIGHT", "FULL")
 
 
 def _is_bracket(node: exp.Expr) -> bool:

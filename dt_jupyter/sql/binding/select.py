@@ -30,7 +30,7 @@ from dt_jupyter.sql.binding.aggregation import (
     having_of,
     is_aggregate,
 )
-from dt_jupyter.sql.binding.from_clause import bind_from
+from dt_jupyter.sql.binding.from_clause import bind_from, lift_outer_conditions
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.limit_clause import Ctes, first_of_each, limit_scope, top
 from dt_jupyter.sql.binding.outer_values import join_outer_values, reject_null
@@ -184,6 +184,8 @@ class Select:
         if from_ is None:
             one = Rows("(SELECT 1)", (binder.ids.new("one"),))
             return Scope(binder.ids, binder.builtins, one, {}, outer)
+        if outer is not None:
+            lift_outer_conditions(node, outer)
         first = from_.this
         joins = [*(first.args.get("joins") or []), *(node.args.get("joins") or [])]
         made = bind_from(binder, first, joins, self._member, self._bind, outer)

@@ -26,6 +26,8 @@ from dt_jupyter.ivm import (
     expr as template,
     refuse,
 )
+from dt_jupyter.sql.binding.aggregation import is_aggregate
+from dt_jupyter.sql.binding.generators import is_generator
 from dt_jupyter.sql.binding.joins import match
 from dt_jupyter.sql.binding.limit_clause import without_limit
 from dt_jupyter.sql.binding.scope import Scope, Split, with_columns
@@ -57,6 +59,24 @@ Bind = Callable[[exp.Expr, Scope], Bound]
 """Binds a subquery that may read the columns of a scope."""
 
 
+def _tested(query: exp.Expr) -> exp.Expr:
+    """A query of which only is asked whether it has rows: without its LIMIT, and without items
+    that say nothing of that."""
+    query = without_limit(query)
+    asked = query.args
+    items = query.expressions if isinstance(query, exp.Select) else []
+    more = any(asked.get(k) for k in ("group", "having", "qualify", "limit", "offset"))
+    if (
+        more
+        or not items
+        or any(is_aggregate(n) or is_generator(n) for i in items for n in i.walk())
+    ):
+        return query
+    query = query.copy()
+    query.set("expressions", [exp.alias_(exp.Literal.number(1), "one", quoted=True)])
+    return query
+
+
 def has_subquery(node: exp.Expr) -> bool:
     return any(isinstance(n, exp.Query) for n in node.walk())
 
@@ -67,7 +87,7 @@ def filter_by(scope: Scope, conjunct: exp.Expr, bind: Bind) -> None:
     while isinstance(node, exp.Not):
         node, negated = node.this.unnest(), not negated
     if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
-        _exists(scope, bind(without_limit(node.this), scope), negated)
+        _exists(scope, bind(_tested(node.this), scope), negated)
     elif isinstance(node, exp.In) and node.args.get("query"):
         if negated:
             _not_in(scope, node, bind)
@@ -93,7 +113,7 @@ def attach(
         if inner in scope.known:
             continue
         if isinstance(inner, exp.Exists) and isinstance(inner.this, exp.Query):
-            scope.known[inner] = _mark(scope, bind(without_limit(inner.this), scope))
+            scope.known[inner] = _mark(scope, bind(_tested(inner.this), scope))
         elif _is_not_in(inner):
             _require_truth(node, inner.this.unnest())
             scope.known[inner] = _no_partner(scope, inner.this.unnest(), bind)

@@ -59,7 +59,11 @@ class Renderer:
 
 def _scan(r: Renderer, rel: Rel, depth: int) -> str:
     assert isinstance(rel, Scan)
-    items = [r.item(r.quote(name), i) for i, name in rel.reads]
+    casts = dict(rel.casts)
+    items = [
+        r.item(f"CAST({r.quote(n)} AS {casts[n]})" if n in casts else r.quote(n), i)
+        for i, n in rel.reads
+    ]
     if rel.columns[-1:] == (WEIGHT,):
         items.append(r.quote(WEIGHT))
     return f"SELECT {', '.join(items)} FROM {r.place(rel)}"

@@ -14,8 +14,10 @@ _LAST = 0x10FFFF
 
 
 def literal(value: str) -> str:
-    """A string literal that Spark reads as `value`, whatever it contains."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A string literal that Spark reads as `value`, whatever it contains: `${name}` too, which
+    Spark would replace before it parses."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("${", "$\\u007b") + "'"
 
 
 def unquote(text: str) -> str:

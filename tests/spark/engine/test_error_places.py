@@ -189,8 +189,7 @@ def test_rows_written_are_counted(lab: Lab) -> None:
     script = "; ".join(told)
     context = lab.context
     found = [
-        outcome_message(done, read_outcome(context, script, done))
-        for done in run_script(context, script)
+        outcome_message(done, read_outcome(context, done)) for done in run_script(context, script)
     ]
     assert found == list(told.values())
 

@@ -58,7 +58,7 @@ class Page:
 def shown(lab: Lab, script: str) -> SinkMessage:
     """What a cell shows of a statement about a sink."""
     for done in run_script(lab.engine.context, script):
-        found = outcome_message(done, read_outcome(lab.engine.context, script, done))
+        found = outcome_message(done, read_outcome(lab.engine.context, done))
         assert isinstance(found, SinkMessage)
     return found
 

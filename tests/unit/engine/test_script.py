@@ -50,6 +50,7 @@ class Bench:
             "tables": SimpleNamespace(status=lambda text: f"status {text}"),
             "layout": Layout(Path("lake")),
             "refresher": None,
+            "access": SimpleNamespace(guarded=False),
             "catalog": SimpleNamespace(leftovers=Leftovers()),
         }
         fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
@@ -83,7 +84,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def test_each_statement_of_a_cell_is_parsed_once(bench: Bench) -> None:
     shown = [
-        outcome_message(done, read_outcome(bench.context, CELL, done))
+        outcome_message(done, read_outcome(bench.context, done))
         for done in run_script(bench.context, CELL)
     ]
     assert len(shown) == len(bench.ran) == 4
@@ -234,7 +235,7 @@ def test_an_empty_script_says_so(bench: Bench) -> None:
 def test_a_statement_is_shown_as_rows_a_count_or_a_line() -> None:
     def shown(kind: SparkKind, rows: ResultRows | None) -> Any:
         statement = SparkStatement(kind, (Name("default", "item"),))
-        return outcome_message(Done(statement, SimpleNamespace()), StatementOutcome(rows))  # type: ignore[arg-type]
+        return outcome_message(Done(statement, SimpleNamespace(), ""), StatementOutcome(rows))  # type: ignore[arg-type]
 
     counts = ResultRows(
         (("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),)

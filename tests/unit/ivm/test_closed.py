@@ -61,7 +61,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
-from dt_jupyter.ivm.stages import align_types, unstable
+from dt_jupyter.ivm.stages import align_types
+from dt_jupyter.ivm.unstable import unstable
 from dt_jupyter.model import Name, Reason, RefreshMode
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.refresh.semijoin_reduction import Reduction

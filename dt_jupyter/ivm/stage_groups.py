@@ -1,0 +1,63 @@
+"""The groups that a stage keeps, with the aggregates of each and how they are kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, Kept, argument_types, arguments_of, keep
+from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm.refusal import Refusal, refuse
+from dt_jupyter.ivm.rel import Aggregate, Call, TypesOf
+
+HAS_MAP = re.compile(r"\bmap<")
+"""Of types: values that do not compare."""
+
+
+@dataclass(frozen=True)
+class StageColumn:
+    """An aggregate column of a stage: its call, its type, and how it is kept (None: recomputed)."""
+
+    id: str
+    call: Call
+    type: str
+    kept: Kept | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """One row for each group of the input, with its partial results; without keys it is one row
+    that is always there.
+
+    `visible` (HAVING and the like) says which groups the public sees.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[StageColumn, ...]
+    visible: Expr | None = None
+
+    @property
+    def once(self) -> tuple[StageColumn, ...]:
+        """The values of functions, which are computed for new groups alone."""
+        return tuple(a for a in self.aggregates if a.call.function in (ONCE, ON_CHANGE))
+
+    @property
+    def on_change(self) -> bool:
+        """Whether its values are those of the time at which its rows came."""
+        return any(a.call.function == ON_CHANGE for a in self.aggregates)
+
+    @property
+    def recomputes(self) -> bool:
+        return any(a.kept is None for a in self.aggregates)
+
+
+def group_of(node: Aggregate, visible: Expr | None, types: TypesOf) -> Group:
+    below, above = types(arguments_of(node)), types(node)
+    for key in node.keys:
+        if HAS_MAP.search(above[key]):
+            raise refuse(Refusal.MAP_KEY, type=above[key])
+    kept = tuple(
+        StageColumn(i, c, above[i], keep(c, i, above[i], argument_types(i, c, below)))
+        for i, c in node.calls
+    )
+    return Group(node.keys, kept, visible)
