@@ -20,6 +20,10 @@ from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,
 )
+from .coded_frames import (
+    code_frame as code_frame,
+    failure_in as failure_in,
+)
 from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,

@@ -299,15 +299,33 @@ class Access:
         rows of all that it reads, and of what that reads; None where it lacks none."""
         if not self.may(Right.SELECT, name):
             return f"SELECT on {name}"
-        waiting, seen = [name], {name}
+        return None if self._may_read_below({name}) else f"SELECT on all that {name} reads"
+
+    def hides_rows_of(self, query: str, schema: str) -> str | None:
+        """As `hides_errors`, of a query."""
+        if self._may_read_below({name_of(parts, schema) for parts, *_ in table_places(query)}):
+            return None
+        return "SELECT on all that it reads"
+
+    def _may_read_below(self, names: set[Name]) -> bool:
+        waiting, seen = list(names), set(names)
         while waiting and self.bound:
-            table = self.catalog.get(waiting.pop())
-            reads = set(direct_reads(table.definition)) - seen if table is not None else set()
-            if not all(map(self._may_read, reads)):
-                return f"SELECT on all that {name} reads"
+            name = waiting.pop()
+            if not self._may_read(name):
+                return False
+            reads = self._read_by(name) - seen
             seen |= reads
             waiting += reads
-        return None
+        return True
+
+    def _read_by(self, name: Name) -> set[Name]:
+        """What a dynamic table and a view read themselves."""
+        if (table := self.catalog.get(name)) is not None:
+            return set(direct_reads(table.definition))
+        relation = lookup(self.spark, name)
+        if relation is None or relation.kind is not RelationKind.VIEW:
+            return set()
+        return {name_of(parts, name.schema) for parts, *_ in table_places(relation.text or "")}
 
     def _may_read(self, name: Name) -> bool:
         try:

@@ -19,6 +19,7 @@ from dt_jupyter.engine.rights.commands import (
     CommandNeed,
     command_need,
 )
+from dt_jupyter.engine.rights.concealment import concealed, hidden_from
 from dt_jupyter.engine.rights.shared import (
     Shared,
     are_nested,
@@ -27,7 +28,18 @@ from dt_jupyter.engine.rights.shared import (
     refused_conf,
     refused_place,
 )
-from dt_jupyter.model import ADMIN, Name, Named, Right, RightsBook, Securable, error, require
+from dt_jupyter.failures import catalogued
+from dt_jupyter.model import (
+    ADMIN,
+    DTError,
+    Name,
+    Named,
+    Right,
+    RightsBook,
+    Securable,
+    error,
+    require,
+)
 from dt_jupyter.sources import CopiedTables, Layout
 from dt_jupyter.spark import (
     FILE_SCHEMAS,
@@ -36,6 +48,7 @@ from dt_jupyter.spark import (
     PlanRead,
     ReadKind,
     analyse,
+    code_frame,
     conf_of,
     file_paths,
     has_files,
@@ -102,9 +115,26 @@ class SparkRights:
         self._require_parsed(parsed)
         found = analyse(spark, parsed, placed.views)
         self._require(found, placed, query=placed.reads_only and parsed.is_query)
-        frame = run_analysed(spark, parsed, found)
+        hidden = hidden_from(self.access, found.facts.reads)
+        frame = self._run(parsed, found, hidden)
         lists = self.access.bound and COMMANDS.get(found.facts.root) is CommandNeed.LISTS
-        return self._listed(frame) if lists else frame
+        shown = self._listed(frame) if lists else frame
+        return code_frame(shown, lambda e: self._worded(e, hidden))
+
+    def _run(self, parsed: ParsedText, found: Analysed, hidden: str | None) -> DataFrame:
+        try:
+            return run_analysed(self.access.spark, parsed, found)
+        except Exception as e:
+            if hidden is None:
+                raise
+            failure = self._worded(e, hidden)
+        raise failure  # outside: it has no context, which would show values
+
+    def _worded(self, failure: Exception, hidden: str | None) -> DTError:
+        """An error of the catalogue, without values that the role may not read."""
+        made = concealed(self.access, catalogued(failure, "The statement"), hidden)
+        made.__cause__ = failure if hidden is None else None
+        return made
 
     def require_frame(self, frame: DataFrame) -> None:
         """What a DataFrame reads: DT-5201, DT-5208, DT-5211."""
