@@ -55,15 +55,16 @@ _WORDS = (
 )
 _REFUSED: Mapping[str, str] = {"53100": "DT-5121", "25006": "DT-5122"}
 _UNREACHED = ("08", "57P")
-_PLAIN = frozenset(
-    "application_name channel_binding client_encoding connect_timeout dbname "
-    "fallback_application_name gssencmode host hostaddr keepalives keepalives_count "
-    "keepalives_idle keepalives_interval krbsrvname load_balance_hosts "
-    "max_protocol_version min_protocol_version options port require_auth requirepeer service "
-    "ssl_max_protocol_version ssl_min_protocol_version sslcert sslcertmode sslcompression sslcrl "
-    "sslcrldir sslkey sslmode sslnegotiation sslrootcert sslsni target_session_attrs "
-    "tcp_user_timeout user".split()
-)
+_PLAIN = frozenset({
+    "application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname",
+    "fallback_application_name", "gssencmode", "host", "hostaddr", "keepalives",
+    "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+    "load_balance_hosts", "max_protocol_version", "min_protocol_version", "options", "port",
+    "require_auth", "requirepeer", "service", "ssl_max_protocol_version",
+    "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
+    "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs",
+    "tcp_user_timeout", "user",
+})  # fmt: skip
 """Parameters of a connection that are stored and shown.  Source: libpq, Parameter Key Words."""
 _LOST = (
     "Restore it from a backup; or delete _dt/catalog.json and give the address again: the catalog "

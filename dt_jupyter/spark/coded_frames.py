@@ -14,14 +14,17 @@ _ACTIONS = (
     "collect", "count", "first", "foreach", "foreachPartition", "head", "isEmpty", "show", "tail",
     "take", "toArrow", "toLocalIterator", "toPandas",
 )  # fmt: skip
+_CODED = "CodedFrame"
 Words = Callable[[Exception], Exception]
 
 
 def code_frame(frame: DataFrame, words: Words) -> DataFrame:
     """The same frame, whose own actions raise what `words` makes of a failure. Frames that are
     derived from it are Spark's."""
-    frame.__class__ = _coded_class(type(frame))
-    frame._words = words  # type: ignore[attr-defined]
+    coded: Any = frame
+    plain = type(frame)
+    coded.__class__ = plain if plain.__name__ == _CODED else _coded_class(plain)
+    coded._words = words
     return frame
 
 
@@ -33,10 +36,8 @@ def failure_in(frame: DataFrame, failure: Exception) -> Exception | None:
 
 @lru_cache(maxsize=4)
 def _coded_class(plain: Any) -> Any:
-    if plain.__name__ == "CodedFrame":
-        return plain
     acting = {name: _acting(getattr(plain, name)) for name in _ACTIONS}
-    return type("CodedFrame", (plain,), acting)
+    return type(_CODED, (plain,), acting)
 
 
 def _acting(action: Callable[..., Any]) -> Callable[..., Any]:
