@@ -22,7 +22,7 @@ def code_frame(frame: DataFrame, words: Words) -> DataFrame:
     """The same frame, whose own actions raise what `words` makes of a failure. Frames that are
     derived from it are Spark's."""
     coded: Any = frame
-    plain = type(frame)
+    plain: Any = type(frame)
     coded.__class__ = plain if plain.__name__ == _CODED else _coded_class(plain)
     coded._words = words
     return frame
