@@ -87,6 +87,15 @@ def analyse(spark: SparkSession, parsed: ParsedText, own: frozenset[str] = froze
     return found if parsed.is_query else _named(found)
 
 
+def analyse_what_binds(
+    spark: SparkSession, parsed: ParsedText, own: frozenset[str] = frozenset()
+) -> Analysed:
+    """As `analyse`, of a text in which Spark does not find everything: with what it finds."""
+    plan = parsed.plan if parsed.kind not in _EXPLAINS else _explained(parsed)
+    bound = _state(spark).analyzer().execute(plan)
+    return Analysed(parsed.kind, _facts(spark, bound, own), bound)
+
+
 def _explained(parsed: ParsedText) -> Any:
     return (
         parsed.plan.plan() if parsed.kind == "DescribeQueryCommand" else parsed.plan.logicalPlan()
@@ -291,6 +300,7 @@ __all__ = [
     "Analysed",
     "ParsedText",
     "analyse",
+    "analyse_what_binds",
     "conf_of",
     "file_paths",
     "has_files",
