@@ -25,6 +25,7 @@ from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.seen_events import seen_event
 from dt_jupyter.engine.rights.shared import Shared
+from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.schema_names import move_labels
 from dt_jupyter.engine.sink_tables import SinkTables
@@ -151,6 +152,8 @@ def build(
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     access = Access(spark, catalog, state, shared)
+    rights = SparkRights(access, layout, sources.copies)
+    refresher.judge = rights.require_owner
     alerts = AlertWatch(
         catalog,
         stream_problem(streams.standing),
@@ -160,7 +163,7 @@ def build(
     scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second, partial(refresher.is_busy, REFRESH_PAUSE_SECONDS))
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
-    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access)
+    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, rights)
     return Context(
         spark,
         layout,
@@ -194,6 +197,7 @@ def build(
         functions=functions,
         transactions=Transactions(streams, streams.forward, clock.now),
         access=access,
+        spark_rights=rights,
     )
 
 

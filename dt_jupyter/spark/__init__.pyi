@@ -2,6 +2,7 @@ from .analysed import (
     Analysed as Analysed,
     ParsedText as ParsedText,
     analyse as analyse,
+    analyse_what_binds as analyse_what_binds,
     conf_of as conf_of,
     file_paths as file_paths,
     has_files as has_files,
@@ -41,6 +42,10 @@ from .frames import (
     empty_frame as empty_frame,
     rows_frame as rows_frame,
     whole_frame as whole_frame,
+)
+from .function_commands import (
+    FunctionCommand as FunctionCommand,
+    function_command as function_command,
 )
 from .java import (
     Java as Java,

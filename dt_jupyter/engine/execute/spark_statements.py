@@ -13,7 +13,7 @@ from dt_jupyter.engine.execute.names_read import require_named
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
-from dt_jupyter.engine.functions import forget_function, keep_sql_function
+from dt_jupyter.engine.functions import follow_function, require_droppable
 from dt_jupyter.lake import marked
 from dt_jupyter.model import DTError, Named, Span, error, quote
 from dt_jupyter.spark import confs
@@ -49,7 +49,7 @@ def run_by_spark(
         return context.tables.status(said)
     _refuse_quarantined(context, statement)
     if statement.kind is S.SparkKind.OTHER:
-        forget_function(context, statement.text)
+        require_droppable(context, statement.text)
     try:
         with confs(context.spark, {_FEED_DEFAULT: "true"}), _marked(context, statement):
             frame = _run(context, statement, origin)
@@ -61,7 +61,7 @@ def run_by_spark(
         raise place_failure(e, context.sources, statement, origin.script) from e
     context.lake_tables.remember(statement)
     if statement.kind is S.SparkKind.OTHER:
-        keep_sql_function(context, statement.text)
+        follow_function(context, statement.text)
     if statement.kind is S.SparkKind.CREATE_SCHEMA and statement.target_parts:
         context.publisher.part_folder(statement.target_parts[-1].lower())
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:

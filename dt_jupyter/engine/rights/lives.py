@@ -92,6 +92,8 @@ def changed_by(statement: S.Statement) -> Change | None:
 def _changed_by_spark(statement: S.SparkStatement) -> Change | None:
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
         return _schema_dropped(statement.target_parts)
+    if "FUNCTION" in statement.text.upper().split()[:5]:
+        return lambda access: access.forget_functions
     if statement.target is None:
         return _missing_dropped if statement.kind in _UNNAMED else None
     if statement.kind in _DROPS:
