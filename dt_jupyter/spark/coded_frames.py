@@ -15,10 +15,10 @@ _ACTIONS = (
     "take", "toArrow", "toLocalIterator", "toPandas",
 )  # fmt: skip
 _CODED = "CodedFrame"
-Words = Callable[[Exception], Exception]
+FailureWords = Callable[[Exception], Exception]
 
 
-def code_frame(frame: DataFrame, words: Words) -> DataFrame:
+def code_frame(frame: DataFrame, words: FailureWords) -> DataFrame:
     """The same frame, whose own actions raise what `words` makes of a failure. Frames that are
     derived from it are Spark's."""
     coded: Any = frame
@@ -30,7 +30,7 @@ def code_frame(frame: DataFrame, words: Words) -> DataFrame:
 
 def failure_in(frame: DataFrame, failure: Exception) -> Exception | None:
     """What the actions of a frame would raise of a failure; None for a frame of Spark's own."""
-    words: Words | None = getattr(frame, "_words", None)
+    words: FailureWords | None = getattr(frame, "_words", None)
     return words(failure) if words is not None else None
 
 

@@ -95,6 +95,7 @@ class PlacedByEngine:
         return frozenset(path_of_text(text_of_path(path)) for path in self.paths)
 
 
+_UNKNOWN_PATH = "what it reads is not told by its plan"
 _NOTHING_PLACED = PlacedByEngine(reads_only=True)
 
 
@@ -229,9 +230,10 @@ class SparkRights:
             if refused is not None:
                 raise refused
         if has_files(facts.reads):
-            known = placed.as_told
-            paths = [p for p in file_paths(found.plan, placed.views) if p not in known]
-            self._require_paths(paths, role)
+            paths = file_paths(found.plan, placed.views)
+            if not paths and role != ADMIN:
+                raise error("DT-5208", role=role, path=_UNKNOWN_PATH)
+            self._require_paths([p for p in paths if p not in placed.as_told], role)
         for read in facts.reads if role != ADMIN else ():
             self.access.require_plan_read(role, read)
         if query:
