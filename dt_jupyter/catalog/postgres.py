@@ -99,7 +99,7 @@ class PostgresSchema:
     that is one of several the path tells nothing; `machine_time` is this machine's clock, in
     microseconds."""
 
-    url: URL
+    url: URL = field(repr=False)
     path: Path
     machine_time: Callable[[], int] = lambda: time.time_ns() // 1000
     home: bool = False
