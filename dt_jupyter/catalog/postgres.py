@@ -114,7 +114,7 @@ class PostgresSchema:
     @property
     def _shown(self) -> URL:
         query = {k: v for k, v in self.url.query.items() if k in _PLAIN}
-        return self.url.set(password=None, query=query)
+        return self.url._replace(password=None).set(query=query)
 
     @property
     def _schema(self) -> str:
