@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import RowMapping, select
@@ -86,11 +87,12 @@ class FunctionRows(Store):
             known = connection.execute(select(_function.c.name)).scalars().all()
             if name not in known:
                 raise error("DT-1117", name=name, hint=did_you_mean(name, list(known)))
-            if users := self._users(connection).get(name):
-                hint = f"Drop {'it' if len(users) == 1 else 'them'} first, or change the query."
-                used = ", ".join(users)
-                raise error("DT-1115", kind="Function", name=name, users=used, hint=hint)
+            _refuse_used(self._users(connection), name)
             connection.execute(_function.delete().where(_function.c.name == name))
+
+    def require_unused_function(self, name: str) -> None:
+        """DT-1115 while a dynamic table calls it."""
+        _refuse_used(self.function_users(), name)
 
     def function_users(self) -> dict[str, list[str]]:
         """For each function that is called, the dynamic tables that call it, by name."""
@@ -111,6 +113,13 @@ class FunctionRows(Store):
             for name in names:
                 found.setdefault(name, []).append(table)
         return {name: sorted(tables) for name, tables in found.items()}
+
+
+def _refuse_used(users_of: Mapping[str, list[str]], name: str) -> None:
+    if users := users_of.get(name):
+        hint = f"Drop {'it' if len(users) == 1 else 'them'} first, or change the query."
+        used = ", ".join(users)
+        raise error("DT-1115", kind="Function", name=name, users=used, hint=hint)
 
 
 def _values_of(made: UserFunction) -> dict[str, Any]:

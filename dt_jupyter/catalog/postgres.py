@@ -55,7 +55,17 @@ _WORDS = (
 )
 _REFUSED: Mapping[str, str] = {"53100": "DT-5121", "25006": "DT-5122"}
 _UNREACHED = ("08", "57P")
-_SECRET = frozenset(("password", "sslpassword"))
+_PLAIN = frozenset({
+    "application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname",
+    "fallback_application_name", "gssencmode", "host", "hostaddr", "keepalives",
+    "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+    "load_balance_hosts", "max_protocol_version", "min_protocol_version", "options", "port",
+    "require_auth", "requirepeer", "service", "ssl_max_protocol_version",
+    "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir",
+    "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs",
+    "tcp_user_timeout", "user",
+})  # fmt: skip
+"""Parameters of a connection that are stored and shown.  Source: libpq, Parameter Key Words."""
 _LOST = (
     "Restore it from a backup; or delete _dt/catalog.json and give the address again: the catalog "
     "is rebuilt from the lake."
@@ -89,7 +99,7 @@ class PostgresSchema:
     that is one of several the path tells nothing; `machine_time` is this machine's clock, in
     microseconds."""
 
-    url: URL
+    url: URL = field(repr=False)
     path: Path
     machine_time: Callable[[], int] = lambda: time.time_ns() // 1000
     home: bool = False
@@ -103,8 +113,8 @@ class PostgresSchema:
 
     @property
     def _shown(self) -> URL:
-        query = {k: v for k, v in self.url.query.items() if k not in _SECRET}
-        return self.url.set(password=None, query=query)
+        query = {k: v for k, v in self.url.query.items() if k in _PLAIN}
+        return self.url._replace(password=None).set(query=query)
 
     @property
     def _schema(self) -> str:

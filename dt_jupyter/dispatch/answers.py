@@ -15,7 +15,7 @@ from dt_jupyter.dispatch.static_messages import (
     refresh_points,
     short_cell,
 )
-from dt_jupyter.engine import Context
+from dt_jupyter.engine import Context, seen_task
 from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Right, Timestamp
 from dt_jupyter.replay import Marked
@@ -239,8 +239,8 @@ def catalogue(context: Context) -> CatalogueMessage:
         items.append(CatalogueItem(str(sink.name), "sink", sink.state.value, about))
     for task in context.nodes.tasks.all(context.clock.now()):
         if context.access.may_task(Right.MONITOR, task.task.name):
-            state = task.task.state.value
-            items.append(CatalogueItem(str(TaskName(task.task.name)), "task", state, str(task)))
+            state, seen = task.task.state.value, seen_task(task, context.access)
+            items.append(CatalogueItem(str(TaskName(task.task.name)), "task", state, str(seen)))
     items += [
         CatalogueItem(str(t.name), "table", "", context.sources.copies.place_of(t.path))
         for t in catalog.tables()

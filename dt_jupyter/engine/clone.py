@@ -37,7 +37,7 @@ from dt_jupyter.model import (
     error,
     undo,
 )
-from dt_jupyter.refresh import Refresher, require_frozen_rows, stage_app_id
+from dt_jupyter.refresh import Refresher, require_frozen_rows, stage_app_id, use_schema
 from dt_jupyter.replay import Past, Snapshots, vacuum_lock
 from dt_jupyter.sources import Moment, is_unreadable
 from dt_jupyter.sql import CreateAction, statement_values as S
@@ -107,7 +107,7 @@ class Cloner:
         contents = self.contents(original, at)
         given = {"target_lag": statement.target_lag, "warehouse": statement.warehouse}
         table = self.row(original, name, contents, given)
-        self.creator.access.require_definition(table.definition)
+        self._require_definition(table)
         found = found_by(table.definition)
         if path := self.creator.sources.cycle(name, found):
             raise error("DT-1106", name=name, path=path)
@@ -118,6 +118,13 @@ class Cloner:
             record = self._fill(table, original, contents)
             self.creator.publisher.publish(catalog.require(name))
         return Created(catalog.require(name), None, record, _said(name, original, contents))
+
+    def _require_definition(self, table: DynamicTable) -> None:
+        """DT-52xx for a definition that the session's role, which will own it, may not run."""
+        self.creator.access.require_definition(table.definition)
+        with self.creator.sessions.lease(table.warehouse, table.definition.settings) as spark:
+            use_schema(spark, table.definition)
+            self.creator.require_plan(spark, table.definition.query)
 
     def contents(self, original: DynamicTable, at: Moment | None) -> CloneContents | None:
         """None for a table that has no rows to take over. DT-2101, DT-4101 to DT-4104."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.model import ADMIN, DynamicTable, Name, Warehouse, error
 from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup
 from dt_jupyter.sql import qualified_name
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.information_schema import CatalogTables
     from dt_jupyter.engine.rename import TableNames
     from dt_jupyter.engine.rights.access import Access
+    from dt_jupyter.engine.rights.spark_rights import SparkRights
     from dt_jupyter.engine.scheduling import Scheduling
     from dt_jupyter.engine.sink_tables import SinkTables
     from dt_jupyter.engine.task_tables import TaskTables
@@ -90,11 +90,7 @@ class Context:
     transactions: Transactions
     access: Access
     log: StatementLog
-
-    @property
-    def spark_rights(self) -> SparkRights:
-        """What looks at Spark's plans before they run."""
-        return SparkRights(self.access, self.layout, self.sources.copies)
+    spark_rights: SparkRights
 
     def require_open(self) -> None:
         """DT-5108 after `close`."""

@@ -23,6 +23,7 @@ from dt_jupyter.engine.frozen_regions import (
     with_region,
 )
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.ivm import Refused
@@ -84,17 +85,21 @@ class Creator:
     graph: Graph
     publisher: Publisher
     clock: Clock
-    access: Access
+    rights: SparkRights
     log: StatementLog
+
+    @property
+    def access(self) -> Access:
+        return self.rights.access
 
     @property
     def regions(self) -> Regions:
         return Regions(self.sources, self.graph.refresher)
 
     def define(self, statement: CreateDynamicTable) -> Defined:
-        """The definition of a statement, analysed and checked; creates nothing. DT-5201 for what
-        the session's role may not read: before, as far as the text is understood, and by what the
-        definition came to read."""
+        """The definition of a statement, analysed and checked; creates nothing. DT-52xx for what
+        the session's role may not run: by Spark's plan of the query, as far as the text is
+        understood, and by what the definition came to read."""
         self.sources.catalog.warehouse(statement.warehouse)
         self._require_read(statement.query)
         if statement.backfill is not None:
@@ -110,6 +115,7 @@ class Creator:
         )
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")
+            self.require_plan(spark, statement.query)
             try:
                 defined = self.definer.define(spark, request, settings)
                 require_clusterable(defined.definition, statement.cluster_by)
@@ -118,6 +124,11 @@ class Creator:
                 raise e if e.query is not None else e.at(statement.query, None) from e
         self.access.require_definition(defined.definition)
         return defined
+
+    def require_plan(self, spark: SparkSession, query: str) -> None:
+        """DT-52xx for a query whose plan is not open to the session's role."""
+        if self.access.guarded:
+            self.rights.judge(spark, query)
 
     def _require_read(self, query: str) -> None:
         with suppress(Refused):  # only Spark reads it: its definition is looked at

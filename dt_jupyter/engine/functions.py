@@ -65,16 +65,24 @@ def _type_text(context: Context, returns: str | DataType) -> str:
     return found.dataType.simpleString()
 
 
-def keep_sql_function(context: Context, statement: str) -> None:
-    """What CREATE FUNCTION made is kept with the lake; any other statement is passed."""
+def follow_function(context: Context, statement: str) -> None:
+    """What CREATE FUNCTION made is kept with the lake, what DROP FUNCTION dropped is not; any
+    other statement is passed."""
     if (made := kept_sql_function(statement, context.schema())) is not None:
         context.catalog.put_function(made)
+    elif (dropped := _kept_and_dropped(context, statement)) is not None:
+        context.catalog.drop_function(dropped)
 
 
-def forget_function(context: Context, statement: str) -> None:
-    """Before DROP FUNCTION: DT-1115 while a dynamic table calls it; any other statement is
+def require_droppable(context: Context, statement: str) -> None:
+    """DT-1115 for a DROP FUNCTION of one that a dynamic table calls; any other statement is
     passed."""
+    if (dropped := _kept_and_dropped(context, statement)) is not None:
+        context.catalog.require_unused_function(dropped)
+
+
+def _kept_and_dropped(context: Context, statement: str) -> str | None:
     name = dropped_function(statement)
     known = {f.name for f in context.catalog.functions() if f.kind is FunctionKind.SQL}
-    if name and name[-1] in known and (len(name) > 1 or context.schema() == "default"):
-        context.catalog.drop_function(name[-1])
+    home = name and name[-1] in known and (len(name) > 1 or context.schema() == "default")
+    return name[-1] if home else None

@@ -16,7 +16,7 @@ from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation, error
-from dt_jupyter.spark import Variables, run_cancellable
+from dt_jupyter.spark import Variables, failure_in, run_cancellable
 from dt_jupyter.sql import (
     CreateDynamicTable,
     Cycle,
@@ -117,6 +117,8 @@ def read_outcome(context: Context, done: Done) -> StatementOutcome:
     try:
         rows = read_rows(context, found, done.statement.text[:80])
     except Exception as e:
+        if (failure := failure_in(found, e)) is not None:
+            raise failure from failure.__cause__
         made = catalogued(e, "The statement", done.script, done.statement.offset)
         raise with_offending_row(made, context.spark, done.statement.text) from e
     return StatementOutcome(

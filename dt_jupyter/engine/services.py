@@ -25,6 +25,7 @@ from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.seen_events import seen_event
 from dt_jupyter.engine.rights.shared import Shared
+from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.schema_names import move_labels
 from dt_jupyter.engine.sink_tables import SinkTables
@@ -154,6 +155,8 @@ def build(
     sinks = SinkReports(sources, deliveries)
     state = EngineState()
     access = Access(spark, catalog, state, shared)
+    rights = SparkRights(access, layout, sources.copies)
+    refresher.judge = rights.require_owner
     alerts = AlertWatch(
         catalog,
         stream_problem(streams.standing),
@@ -163,7 +166,7 @@ def build(
     scheduling.watched = alerts.watch
     pace = Pace(tuning.replay_bytes_per_second, partial(refresher.is_busy, REFRESH_PAUSE_SECONDS))
     travel = Travel(spark, sources, sessions, refresher, clock.now, lambda: state.closed, pace)
-    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, access, log)
+    creator = Creator(spark, sources, definer, sessions, graph, publisher, clock, rights, log)
     made = Context(
         spark,
         layout,
@@ -198,6 +201,7 @@ def build(
         transactions=Transactions(streams, streams.forward, clock.now),
         access=access,
         log=log,
+        spark_rights=rights,
     )
     handle_steps(made)
     return made

@@ -6,7 +6,6 @@ Spark is the reference: what is not on the closed list, and whatever fails, is l
 from __future__ import annotations
 
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,9 +20,6 @@ from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
-
-# The rows are few; the other way plans every statement twice.
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 KEPT_TEXTS = 1_000
 """So many translations are kept: the texts of a table's refreshes are the same time after time."""
@@ -58,14 +54,14 @@ _WATCH_SECONDS = 0.1
 
 
 def _all_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
-    return connection.execute(sql).to_arrow_table()
+    return connection.sql(sql).to_arrow_table()
 
 
 def _rows_within(connection: DuckDBPyConnection, sql: str, most_bytes: int) -> pa.Table | None:
     """The rows of a statement, as they come; None once they have more bytes."""
     import pyarrow as pa
 
-    reader = connection.execute(sql).to_arrow_reader(_BATCH)
+    reader = connection.sql(sql).to_arrow_reader(_BATCH)
     assert reader is not None
     batches, size = [], 0
     for batch in reader:

@@ -13,6 +13,7 @@ _PLACE = re.compile(r'File "<function (\w+)>", line (\d+), in ')
 _RAISED = re.compile(r"^\s*(?:\w+\.)*(\w+(?::[^\n]*)?)$", re.MULTILINE)
 _NOT_HERE = re.compile(r"RuntimeError: The function (\w+) cannot be called here: ([^\n]*)")
 _CALLED = re.compile(rf"^{ARGUMENTS} (\(.*\))$", re.MULTILINE)
+_TRACE = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n)*(\S[^\n]*)")
 _LONGEST = 300
 
 
@@ -33,6 +34,13 @@ def function_error(failure: BaseException) -> DTError | None:
     if called := _CALLED.search(told, places[-1].end()):
         hint = f"{ARGUMENTS} {called[1][:_LONGEST]}. {hint}"
     return error("DT-1134", name=name, problem=last, hint=hint)
+
+
+def raised_in_worker(text: str) -> str | None:
+    """What Python raised in a worker outside of a function of the user's, as its trace ends; None
+    where the text has no trace."""
+    found = [match[1] for match in _TRACE.finditer(text)]
+    return f"{found[-1].strip().rstrip('.')[:_LONGEST]}." if found else None
 
 
 def _last_of_trace(places: list[re.Match[str]], told: str) -> str:

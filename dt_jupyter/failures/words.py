@@ -10,7 +10,7 @@ import sys
 import traceback
 from dataclasses import replace
 
-from dt_jupyter.failures.function_errors import function_error
+from dt_jupyter.failures.function_errors import function_error, raised_in_worker
 from dt_jupyter.failures.lost_errors import find_lost_error
 from dt_jupyter.failures.signs import (
     causes,
@@ -109,7 +109,7 @@ def first_line(failure: BaseException) -> str:
         return _named(failure)
     text = text_of(failure).strip() or type(failure).__name__
     match = _CONDITION.search(text)
-    line = _told(match[1], match[2]) if match else text.splitlines()[0]
+    line = _told(match[1], match[2]) if match else raised_in_worker(text) or text.splitlines()[0]
     return _STATE.sub("", line)[:_LONGEST]
 
 

@@ -18,6 +18,7 @@ from .registrations import (
     why_replaced as why_replaced,
 )
 from .sql_functions import (
+    FUNCTION_HOME as FUNCTION_HOME,
     calls_only_sql as calls_only_sql,
     expanded as expanded,
     kept_sql_function as kept_sql_function,

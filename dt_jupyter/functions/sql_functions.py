@@ -10,7 +10,7 @@ from dt_jupyter.sql import SqlFunction, created_function, expand_functions
 if TYPE_CHECKING:
     from dt_jupyter.catalog import Catalog
 
-_HOME = "default"
+FUNCTION_HOME = "default"
 """The schema whose functions are kept: a name is one word to the lake."""
 
 
@@ -19,10 +19,10 @@ def kept_sql_function(text: str, schema: str) -> UserFunction | None:
     functions that are of the session alone, of another schema, or read tables."""
     made = created_function(text)
     if made is None or made.temporary or (*made.parts[:-1], schema)[0] not in (
-        _HOME, "spark_catalog",
+        FUNCTION_HOME, "spark_catalog",
     ):  # fmt: skip
         return None
-    if len(made.parts) == 3 and made.parts[1] != _HOME:
+    if len(made.parts) == 3 and made.parts[1] != FUNCTION_HOME:
         return None
     return UserFunction(
         made.parts[-1], FunctionKind.SQL, made.returns, True, made.body, parameters=made.parameters
@@ -32,7 +32,7 @@ def kept_sql_function(text: str, schema: str) -> UserFunction | None:
 def definition_text(function: UserFunction, *, temporary: bool) -> str:
     """The statement that makes it in Spark's catalog, or in one session."""
     parameters = ", ".join(f"`{n}` {t}" for n, t in function.parameters)
-    home = "TEMPORARY FUNCTION " if temporary else f"FUNCTION spark_catalog.{_HOME}."
+    home = "TEMPORARY FUNCTION " if temporary else f"FUNCTION spark_catalog.{FUNCTION_HOME}."
     return (
         f"CREATE OR REPLACE {home}`{function.name}`({parameters})"
         f" RETURNS {function.returns} RETURN {function.source}"

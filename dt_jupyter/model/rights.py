@@ -41,6 +41,7 @@ class Right(StrEnum):
     CREATE_STREAM = "CREATE STREAM"
     CREATE_SINK = "CREATE SINK"
     CREATE_TASK = "CREATE TASK"
+    CREATE_FUNCTION = "CREATE FUNCTION"
 
 
 _READ = frozenset((Right.SELECT, Right.OWNERSHIP))
@@ -53,6 +54,7 @@ CREATE_RIGHTS: Mapping[Named, Right] = {
     Named.STREAM: Right.CREATE_STREAM,
     Named.SINK: Right.CREATE_SINK,
     Named.TASK: Right.CREATE_TASK,
+    Named.FUNCTION: Right.CREATE_FUNCTION,
 }
 """What it takes on a schema to make something of that kind in it."""
 _CREATE = frozenset(CREATE_RIGHTS.values())
@@ -63,6 +65,7 @@ RIGHTS_ON: Mapping[Named, frozenset[Right]] = {
     Named.STREAM: _READ,
     Named.SINK: _RUN,
     Named.TASK: _RUN,
+    Named.FUNCTION: frozenset((Right.OWNERSHIP,)),
     Named.WAREHOUSE: _RUN | {Right.USAGE},
     Named.SCHEMA: _READ | _WRITE | _RUN | _CREATE,
     Named.ROLE: frozenset((Right.USAGE,)),
@@ -95,12 +98,12 @@ class Securable:
 
     @property
     def key(self) -> _Key:
-        """Tables, views, dynamic tables, streams and sinks share their names; tasks have their
-        own."""
+        """Tables, views, dynamic tables, streams and sinks share their names; tasks and functions
+        have their own."""
         return ("relation" if self.kind in _RELATIONS else self.kind.value, self.schema, self.name)
 
     def __str__(self) -> str:
-        if self.kind in _RELATIONS or self.kind is Named.TASK:
+        if self.kind in _RELATIONS or self.kind in (Named.TASK, Named.FUNCTION):
             return str(Name(self.schema, self.name))
         return plain(self.name or self.schema)
 

@@ -53,6 +53,7 @@ from dt_jupyter.refresh.heartbeat import (
 )
 from dt_jupyter.refresh.lost_files_choice import choice_anew
 from dt_jupyter.refresh.observation import Look, look, rows_of
+from dt_jupyter.refresh.query_session import use_schema
 from dt_jupyter.refresh.recovery import recover_contents, recover_table
 from dt_jupyter.refresh.redefinition import (
     define_anew,
@@ -103,6 +104,7 @@ class Refresher:
     small: SmallTables = field(init=False)
     evaluator: Evaluator = field(init=False)
     contents: Contents = field(default_factory=Contents)
+    judge: Callable[[SparkSession, DynamicTable], None] = field(default=lambda *_: None)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _last_ended: float = float("-inf")
     _progress: dict[str, JobProgress] = field(default_factory=dict)
@@ -182,6 +184,8 @@ class Refresher:
         finds what its names mean."""
         require_owner_reads(self.sources.catalog, table)
         table = self.standing(table)
+        if not metadata_only and table.effective_mode is RefreshMode.FULL:
+            self._require_plan(table)
         session = None if metadata_only else self._session(table)
         finder = sources or self.sources
         seen = look(finder, table, t, classic=not is_connect(self.spark), session=session)
@@ -328,6 +332,14 @@ class Refresher:
             table, effective_mode=defined.mode, mode_reason=defined.reason, needs_reinit=why
         )
         return table, replace(seen, invalid=why)
+
+    def _require_plan(self, table: DynamicTable) -> None:
+        """DT-52xx where its owner may not run what Spark makes of its text now: of one that is not
+        understood the text does not tell what it reads."""
+        if self.sources.catalog.rights().grants:
+            with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
+                use_schema(spark, table.definition)
+                self.judge(spark, table)
 
     def _recorded_again(self, again: DynamicTable) -> DynamicTable:
         return self.sources.catalog.update(

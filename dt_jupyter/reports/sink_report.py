@@ -18,7 +18,7 @@ from dt_jupyter.model import (
     plain,
 )
 from dt_jupyter.replay import whole
-from dt_jupyter.sinks import shown_url
+from dt_jupyter.sinks import shown_option, shown_url
 from dt_jupyter.sources import Sources
 from dt_jupyter.sql import literal
 
@@ -199,7 +199,10 @@ def sink_definition(sink: Sink) -> str:
     if sink.partitions > 1:
         lines.append(f"  PARTITIONS = {sink.partitions}")
     if sink.options:
-        listed = (f"{plain(name)} = {literal(value)}" for name, value in sink.options.items())
+        listed = (
+            f"{plain(name)} = {literal(shown_option(name, value))}"
+            for name, value in sink.options.items()
+        )
         lines.append(f"  OPTIONS ({', '.join(listed)})")
     if sink.comment:
         lines.append(f"  COMMENT = {literal(sink.comment)}")

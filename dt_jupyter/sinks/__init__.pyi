@@ -2,6 +2,7 @@ from .address import (
     StoreAddress as StoreAddress,
     parse_store_url as parse_store_url,
     scheme_of as scheme_of,
+    shown_option as shown_option,
     shown_url as shown_url,
 )
 from .binding import (

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from dt_jupyter.model import did_you_mean, error
 from dt_jupyter.sinks.secret_references import SCHEME, SecretReference
 
-_WEBHOOKS = frozenset({"http", "https"})
+_SHOWN_PATHS = frozenset({
+    "delta", "duckdb", "file", "kafka", "kafkas", "postgres", "postgresql", "redis", "rediss",
+    "sqlite",
+})  # fmt: skip
+"""Schemes whose path is a name, a number or a folder; of any other it may be a secret."""
+PLAIN_OPTIONS = frozenset({
+    "adopt", "attempts", "ca_file", "cert_file", "connect_timeout", "format", "key_file",
+    "mechanism", "outbox", "partitions", "prefix", "replication", "servers", "sslcert", "sslkey",
+    "sslmode", "sslrootcert", "table", "timeout",
+})  # fmt: skip
+"""Options whose values are shown; those of any other are hidden."""
 SECRET_OPTIONS = frozenset({"password", "token", "hmac_key", "path"})
 """Options whose values are references."""
 _BY_PATH = frozenset({"kafka", "kafkas"})
 """Schemes of stores whose URL's path is the target."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoreAddress:
     """The parts of a URL; options of its query and of OPTIONS by their names in lower case."""
 
@@ -37,6 +47,9 @@ class StoreAddress:
         """For people: no user, no options, no secret."""
         port = f":{self.port}" if self.port else ""
         return f"{self.scheme}://{self.host}{port}{_shown_path(self.scheme, self.path)}"
+
+    def __repr__(self) -> str:
+        return f"StoreAddress({str(self)!r})"
 
     def target(self, default: str) -> str:
         """What the rows go to is called there: as the URL says, else `default`."""
@@ -84,14 +97,46 @@ def scheme_of(url: str) -> str:
 
 
 def shown_url(url: str) -> str:
-    """The URL of a sink for people: its path is hidden where that may be a secret."""
-    parts = urlsplit(url)
-    return parts._replace(path=_shown_path(parts.scheme.lower(), parts.path)).geturl()
+    """The URL of a sink for people: what may be a secret in it is `***`."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+        host = parts.hostname or ""
+    except ValueError:
+        return "***"
+    scheme = parts.scheme.lower()
+    place = f"{_shown_user(parts)}{f'[{host}]' if ':' in host else host}{port}"
+    query = "&".join(map(_shown_pair, parts.query.split("&"))) if parts.query else ""
+    return SplitResult(scheme, place, _shown_path(scheme, parts.path), query, "").geturl()
+
+
+def shown_option(name: str, value: str) -> str:
+    """The value of an option for people: one that may be a secret is `***`, unless it is a
+    reference."""
+    return value if name.lower() in PLAIN_OPTIONS or value.startswith(SCHEME) else "***"
+
+
+def _shown_pair(pair: str) -> str:
+    name, equals, value = pair.partition("=")
+    shown = shown_option(unquote(name), unquote(value))
+    return pair if shown == unquote(value) else f"{name}{equals}{shown}"
+
+
+def _shown_user(parts: SplitResult) -> str:
+    """A name that is `user:password` once it is decoded is hidden, and so is any password but a
+    reference."""
+    if parts.username is None:
+        return ""
+    password = unquote(parts.password or "")
+    user = "***" if ":" in unquote(parts.username) else parts.username
+    if not password:
+        return f"{user}@"
+    return f"{user}:{parts.password if password.startswith(SCHEME) else '***'}@"
 
 
 def _shown_path(scheme: str, path: str) -> str:
     """Who knows the path of a webhook may post to it."""
-    return "/***" if scheme in _WEBHOOKS and path.strip("/") else path
+    return path if scheme in _SHOWN_PATHS or not path.strip("/") else "/***"
 
 
 def _bad_option(name: str, value: str, problem: str) -> Exception:

@@ -2,6 +2,7 @@ from .analysed import (
     Analysed as Analysed,
     ParsedText as ParsedText,
     analyse as analyse,
+    analyse_what_binds as analyse_what_binds,
     conf_of as conf_of,
     file_paths as file_paths,
     has_files as has_files,
@@ -20,6 +21,10 @@ from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,
 )
+from .coded_frames import (
+    code_frame as code_frame,
+    failure_in as failure_in,
+)
 from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,
@@ -37,6 +42,10 @@ from .frames import (
     empty_frame as empty_frame,
     rows_frame as rows_frame,
     whole_frame as whole_frame,
+)
+from .function_commands import (
+    FunctionCommand as FunctionCommand,
+    function_command as function_command,
 )
 from .java import (
     Java as Java,

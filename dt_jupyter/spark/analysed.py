@@ -99,6 +99,15 @@ def _copied(plan: Any) -> str:
     return ".".join(quote(str(parts.apply(i))) for i in range(parts.size()))
 
 
+def analyse_what_binds(
+    spark: SparkSession, parsed: ParsedText, own: frozenset[str] = frozenset()
+) -> Analysed:
+    """As `analyse`, of a text in which Spark does not find everything: with what it finds."""
+    plan = parsed.plan if parsed.kind not in _EXPLAINS else _explained(parsed)
+    bound = _state(spark).analyzer().execute(plan)
+    return Analysed(parsed.kind, _facts(spark, bound, own), bound)
+
+
 def _explained(parsed: ParsedText) -> Any:
     return (
         parsed.plan.plan() if parsed.kind == "DescribeQueryCommand" else parsed.plan.logicalPlan()
@@ -257,6 +266,10 @@ def has_files(reads: tuple[PlanRead, ...]) -> bool:
     )
 
 
+_WITH_SOURCE = frozenset({"MergeIntoCommand"})
+"""Commands that have what they read in a field, and no child."""
+
+
 def file_paths(plan: Any, own: frozenset[str] = frozenset()) -> list[str]:
     """The paths that a plan reads, views of the lake not looked into; of what has no path, what it
     is."""
@@ -269,6 +282,8 @@ def file_paths(plan: Any, own: frozenset[str] = frozenset()) -> list[str]:
     for below in (plan.children(), plan.innerChildren(), plan.subqueries()):
         for i in range(below.size()):
             found += file_paths(below.apply(i), own)
+    for inner in (plan.source(),) if kind in _WITH_SOURCE else ():
+        found += file_paths(inner, own)
     return found
 
 
@@ -303,6 +318,7 @@ __all__ = [
     "Analysed",
     "ParsedText",
     "analyse",
+    "analyse_what_binds",
     "conf_of",
     "file_paths",
     "has_files",

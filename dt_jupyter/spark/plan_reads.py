@@ -52,7 +52,8 @@ class PlanRead:
 class PlanFacts:
     """The class of the root, what is read, the classes of all nodes and expressions, the target
     that the root names, and whether it says that it replaces it; `acts` where a node is a command,
-    or what the parser makes of one."""
+    or what the parser makes of one; `options` are the names of the options that anything in it is
+    given, "?" one whose name is computed."""
 
     root: str
     reads: tuple[PlanRead, ...]
@@ -60,6 +61,7 @@ class PlanFacts:
     target: Name | None = None
     replaces: bool = False
     acts: bool = False
+    options: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def facts_of(survey: Mapping[str, Any], own: frozenset[str] = frozenset()) -> Pl
         _target(root),
         "replace" in root.flags,
         survey["acts"],
+        frozenset(survey["options"]),
     )
 
 

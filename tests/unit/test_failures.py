@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, ArithmeticException
+from pyspark.errors import AnalysisException, ArithmeticException, PythonException
 
 from dt_jupyter import engine as package
 from dt_jupyter.engine import Engine
@@ -242,6 +242,15 @@ class Java:
         return self._cause
 
 
+FROM_WORKER = (
+    "\n  An exception was thrown from the Python worker. Please see the stack trace below.\n"
+)
+TRACE = (
+    'Traceback (most recent call last):\n  File "/x/worker.py", line 1, in process\n'
+    "    serializer.dump_stream(rows)\n    ^^^^^^^^^^\n"
+)
+
+
 class FromJava(Exception):
     def __init__(self, *told: tuple[str, str]) -> None:
         super().__init__("An error occurred while calling o1.sql.")
@@ -288,6 +297,11 @@ WORDS = [
     (AnalysisException("[UNRESOLVED_COLUMN.WITHOUT_SUGGESTION] No x. SQLSTATE: 1"), "DT-1112", "x"),
     (AnalysisException("[PARSE_SYNTAX_ERROR] Syntax error at 'x'."), "DT-1001", "Syntax"),
     (ArithmeticException("[DIVIDE_BY_ZERO] Division by zero."), "DT-1033", "NULLIF"),
+    (PythonException(f"{FROM_WORKER}{TRACE}ValueError: first\n\nDuring handling of the above"
+                     f" exception, another exception occurred:\n\n{TRACE}TypeError: no float\n"),
+     "DT-1033", "failed: TypeError: no float."),
+    (PythonException(f"{FROM_WORKER}{TRACE}pyarrow.lib.ArrowInvalid: Could not convert 'x'\n"),
+     "DT-1033", "failed: pyarrow.lib.ArrowInvalid: Could not convert 'x'."),
     (TableLocked("held", path="/t", seconds=3), "DT-5107", "another writer"),
     (TableGone("There is no table at /t.", path="/t"), "DT-5128", "There is no table at /t. Cr"),
     (LakeError("It is broken."), "DT-5128", "[LAKE_ERROR] It is broken."),

@@ -19,6 +19,7 @@ from dt_jupyter.engine.execute import (
 from dt_jupyter.engine.execute.named_places import place_at_name
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.engine.rights.concealment import concealed, hidden_by
 from dt_jupyter.engine.rights.lives import followed
 from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.model import DTError
@@ -46,9 +47,12 @@ def execute(
             return HANDLERS[type(statement)](context, statement, origin)
     except DTError as e:
         placed = access.discreet(place_at_name(e, statement, origin.script))
-        if placed is e:
+        told = concealed(access, placed, hidden_by(access, statement, context.schema()))
+        if told is e:
             raise
-        raise placed from e
+        if told is placed:
+            raise placed from e
+    raise told  # outside: an error that hides values has no context
 
 
 def _refuse(context: Context, statement: S.Unsupported, origin: StatementOrigin) -> DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.rights.needs import SPARK_NEEDS, require_statement
+from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.engine.task_bodies import TaskBody
 from dt_jupyter.model import DTError, Right, Span
 from dt_jupyter.sources import name_of
@@ -42,14 +43,17 @@ def require_names_read(
 
 
 def require_body(context: Context, body: TaskBody, schema: str) -> None:
-    """As far as names tell, what the statements of a task need: their plans are asked when it
-    runs."""
+    """What the statements of a task need, by their plans where Spark reads them as they are, and
+    by what they name; their plans are asked again when it runs."""
     access, origin = context.access, StatementOrigin(body.script, {})
-    for statement in body.statements if access.bound else ():
+    for statement in body.statements if access.guarded else ():
         if isinstance(statement, SparkStatement):
             streams = context.streams.found_in(statement, schema)
             require_names_read(context, statement, streams, origin)
             require_named(context, statement, schema, body.script)
+            if not (streams or statement.timed or statement.has_data or statement.functions):
+                placed = PlacedByEngine(targets=statement.targets)
+                context.spark_rights.judge(context.spark, statement.text, placed=placed)
         else:
             require_statement(access, statement)
 
@@ -72,6 +76,7 @@ def require_named(context: Context, statement: SparkStatement, schema: str, scri
 def _require_timed(context: Context, timed: TimedRelation, script: str, schema: str) -> None:
     if timed.query_span is not None:
         query = script[timed.query_span.start : timed.query_span.end]
+        context.spark_rights.judge(context.spark, query)
         context.access.require_query(query, schema)
         return
     name = name_of(timed.parts, schema)

@@ -120,6 +120,10 @@ def _object(context: Context, on: Securable, origin: StatementOrigin) -> Securab
     if on.kind is Named.TASK:
         context.catalog.task(Name(on.schema, on.name))
         return on
+    if on.kind is Named.FUNCTION:
+        if not context.access.has_function(Name(on.schema, on.name)):
+            raise error("DT-1117", name=on, hint="")
+        return on
     if on.kind is Named.SCHEMA:
         if not context.spark.catalog.databaseExists(on.schema):
             problem = f"schema {on} does not exist"

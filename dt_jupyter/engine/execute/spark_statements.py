@@ -13,7 +13,7 @@ from dt_jupyter.engine.execute.names_read import require_named
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
-from dt_jupyter.engine.functions import forget_function, keep_sql_function
+from dt_jupyter.engine.functions import follow_function, require_droppable
 from dt_jupyter.lake import marked
 from dt_jupyter.model import DTError, Named, Span, error
 from dt_jupyter.spark import confs
@@ -49,7 +49,7 @@ def run_by_spark(
         return context.tables.status(said)
     _refuse_quarantined(context, statement)
     if statement.kind is S.SparkKind.OTHER:
-        forget_function(context, statement.text)
+        require_droppable(context, statement.text)
     try:
         feed = confs(context.spark, {_FEED_DEFAULT: "true"})
         with context.lake_tables.renaming(statement), feed, _marked(context, statement):
@@ -62,7 +62,7 @@ def run_by_spark(
         raise place_failure(e, context.sources, statement, origin.script) from e
     context.lake_tables.remember(statement)
     if statement.kind is S.SparkKind.OTHER:
-        keep_sql_function(context, statement.text)
+        follow_function(context, statement.text)
     if statement.kind is S.SparkKind.CREATE_SCHEMA and statement.target_parts:
         context.publisher.part_folder(statement.target_parts[-1].lower())
     if statement.kind is not S.SparkKind.QUERY:

@@ -39,8 +39,8 @@ def alter_task(context: Context, statement: S.AlterTask, origin: StatementOrigin
 
 
 def _require_body(context: Context, body: str, offset: int, script: str) -> None:
-    """DT-5201 for what the role may not do: the task will run with its rights."""
-    if not context.access.bound:
+    """DT-52xx for what the role may not do: the task will run with its rights."""
+    if not context.access.guarded:
         return
     schema = context.schema()
     try:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
 from dt_jupyter.catalog import Catalog, require_role
 from dt_jupyter.engine.rights.shared import Shared, refused_place
+from dt_jupyter.functions import FUNCTION_HOME, is_registered
 from dt_jupyter.model import (
     ADMIN,
     CREATE_RIGHTS,
@@ -31,7 +35,15 @@ from dt_jupyter.model import (
     require,
 )
 from dt_jupyter.sources import direct_reads, holder, name_of
-from dt_jupyter.spark import FILE_SCHEMAS, RelationKind, is_connect, lookup
+from dt_jupyter.spark import (
+    FILE_SCHEMAS,
+    PlanRead,
+    ReadKind,
+    RelationKind,
+    is_connect,
+    lookup,
+    of_frame,
+)
 from dt_jupyter.sql import table_places
 
 if TYPE_CHECKING:
@@ -142,7 +154,14 @@ class Access:
     def _is_there(self, kind: Named, name: Name) -> bool:
         if kind is Named.TASK:
             return self.catalog.has_task(name)
+        if kind is Named.FUNCTION:
+            return self.has_function(name)
         return self.kind_of(name) is not None
+
+    def has_function(self, name: Name) -> bool:
+        """Whether the lake keeps a function of that name, or Spark's catalog has one."""
+        kept = name.schema == FUNCTION_HOME and is_registered(name.table, self.catalog)
+        return kept or self.spark.catalog.functionExists(name.sql)
 
     def require_owner(self, on: Securable) -> None:
         """DT-5201 for who does not own it; of a role, who is not admin."""
@@ -193,12 +212,31 @@ class Access:
         if owner == ADMIN or name in seen or self.catalog.get(name) is not None:
             return
         stream = self.catalog.find_stream(name)
-        relation = lookup(self.spark, name) if stream is None else None
         if stream is not None:
             self._require_read(book, owner, stream.source, seen | {name})
-        elif relation is not None and relation.kind is RelationKind.VIEW:
-            for parts, *_ in table_places(relation.text or ""):
-                self._require_read(book, owner, name_of(parts, name.schema), seen | {name})
+            return
+        relation = lookup(self.spark, name)
+        if relation is not None and relation.kind is RelationKind.VIEW:
+            with suppress(AnalysisException):  # a view that is broken gives no rows
+                for read in of_frame(self.spark.table(name.sql)).facts.reads:
+                    self.require_plan_read(role, read)
+
+    def require_plan_read(self, role: str, read: PlanRead) -> None:
+        """SELECT on what a plan reads by name; what a view reads is read with the rights of its
+        owner. DT-5201."""
+        book = self.book
+        if read.kind is ReadKind.TEMPORARY_VIEW:
+            for inner in read.inner:
+                self.require_plan_read(role, inner)
+        elif read.name is not None:
+            on = Securable.of(Named.VIEW, read.name)
+            if not book.holds(role, Right.SELECT, on):  # it is there: Spark has bound it
+                kind = self.kind_of(read.name) or Named(read.kind.value)
+                require(book, role, Right.SELECT, Securable.of(kind, read.name))
+            owner = book.owner(on)
+            if read.kind is ReadKind.VIEW and owner != ADMIN:
+                for inner in read.inner:
+                    self.require_plan_read(owner, inner)
 
     def require_query(self, query: str, schema: str) -> None:
         """`require_read` of all that a query names, temporary views aside; DT-5211 for a path that
@@ -299,15 +337,33 @@ class Access:
         rows of all that it reads, and of what that reads; None where it lacks none."""
         if not self.may(Right.SELECT, name):
             return f"SELECT on {name}"
-        waiting, seen = [name], {name}
+        return None if self._may_read_below({name}) else f"SELECT on all that {name} reads"
+
+    def hides_rows_of(self, query: str, schema: str) -> str | None:
+        """As `hides_errors`, of a query."""
+        if self._may_read_below({name_of(parts, schema) for parts, *_ in table_places(query)}):
+            return None
+        return "SELECT on all that it reads"
+
+    def _may_read_below(self, names: set[Name]) -> bool:
+        waiting, seen = list(names), set(names)
         while waiting and self.bound:
-            table = self.catalog.get(waiting.pop())
-            reads = set(direct_reads(table.definition)) - seen if table is not None else set()
-            if not all(map(self._may_read, reads)):
-                return f"SELECT on all that {name} reads"
+            name = waiting.pop()
+            if not self._may_read(name):
+                return False
+            reads = self._read_by(name) - seen
             seen |= reads
             waiting += reads
-        return None
+        return True
+
+    def _read_by(self, name: Name) -> set[Name]:
+        """What a dynamic table and a view read themselves."""
+        if (table := self.catalog.get(name)) is not None:
+            return set(direct_reads(table.definition))
+        relation = lookup(self.spark, name)
+        if relation is None or relation.kind is not RelationKind.VIEW:
+            return set()
+        return {name_of(parts, name.schema) for parts, *_ in table_places(relation.text or "")}
 
     def _may_read(self, name: Name) -> bool:
         try:
@@ -369,6 +425,12 @@ class Access:
         return bool(table) and self.sees(Name(schema or "default", table))
 
     # -- what becomes of objects ------------------------------------------------------------------
+
+    def forget_functions(self) -> None:
+        """What was granted on functions that are gone is gone too."""
+        for on in {g.on for g in self.book.grants if g.on.kind is Named.FUNCTION}:
+            if not self.has_function(Name(on.schema, on.name)):
+                self.catalog.rights_dropped(on)
 
     def made(self, kind: Named, name: Name | str) -> None:
         """What was just made is the role's; what was granted on its name before is gone."""

@@ -11,7 +11,7 @@ from dt_jupyter.model import Name, Named, Securable
 from dt_jupyter.sql import CATALOG, statement_values as S
 
 Made = tuple[Named, Name | str]
-Change = Callable[[Access], Callable[[], None]]
+RightsChange = Callable[[Access], Callable[[], None]]
 """What looks before a statement runs, and gives what follows once it has."""
 _MAKES = {
     S.SparkKind.CREATE_TABLE: Named.TABLE,
@@ -67,7 +67,7 @@ def _exists(access: Access, kind: Named, name: Name | str) -> bool:
     return access.spark.catalog.databaseExists(name)
 
 
-def changed_by(statement: S.Statement) -> Change | None:
+def changed_by(statement: S.Statement) -> RightsChange | None:
     """What becomes of the grants of objects that were there."""
     match statement:
         case S.AlterDynamicTable(name=old, change=S.RenameTo(new_name=new)):
@@ -87,9 +87,11 @@ def changed_by(statement: S.Statement) -> Change | None:
     return None
 
 
-def _changed_by_spark(statement: S.SparkStatement) -> Change | None:
+def _changed_by_spark(statement: S.SparkStatement) -> RightsChange | None:
     if statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
         return _schema_dropped(statement.target_parts)
+    if "FUNCTION" in statement.text.upper().split()[:5]:
+        return lambda access: access.forget_functions
     if statement.target is None:
         return _missing_dropped if statement.kind in _UNNAMED else None
     if statement.kind in _DROPS:
@@ -99,28 +101,28 @@ def _changed_by_spark(statement: S.SparkStatement) -> Change | None:
     return None
 
 
-def _renamed(kind: Named, old: Name, new: Name) -> Change:
+def _renamed(kind: Named, old: Name, new: Name) -> RightsChange:
     pair = Securable.of(kind, old), Securable.of(kind, new)
     return lambda access: lambda: access.catalog.rights_renamed(*pair)
 
 
-def _swapped(one: Name, other: Name) -> Change:
+def _swapped(one: Name, other: Name) -> RightsChange:
     pair = _relation(one), _relation(other)
     return lambda access: lambda: access.catalog.rights_swapped(*pair)
 
 
-def _removed(on: Securable) -> Change:
+def _removed(on: Securable) -> RightsChange:
     return lambda access: lambda: access.catalog.rights_dropped(on)
 
 
-def _restored(name: Name) -> Change:
+def _restored(name: Name) -> RightsChange:
     def restore(access: Access) -> None:
         access.catalog.rights_restored(_relation(name), access.object_id(name))
 
     return lambda access: lambda: restore(access)
 
 
-def _dropped(name: Name) -> Change:
+def _dropped(name: Name) -> RightsChange:
     def look(access: Access) -> Callable[[], None]:
         object_id = access.object_id(name)
 
@@ -146,7 +148,7 @@ def _missing_dropped(access: Access) -> Callable[[], None]:
     return forget
 
 
-def _schema_dropped(parts: tuple[str, ...]) -> Change:
+def _schema_dropped(parts: tuple[str, ...]) -> RightsChange:
     *catalog, schema = (part.lower() for part in parts)
 
     def look(access: Access) -> Callable[[], None]:

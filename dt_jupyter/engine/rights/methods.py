@@ -75,6 +75,7 @@ def _seen(context: Context, given: GivenArguments) -> None:
 
 
 def _query(context: Context, given: GivenArguments) -> None:
+    context.spark_rights.judge(context.spark, given["query"])
     context.access.require_query(given["query"], context.schema())
 
 

@@ -34,6 +34,33 @@ OPEN_CONFS = frozenset((
     "spark.sql.autobroadcastjointhreshold", "spark.sql.adaptive.enabled",
 ))  # fmt: skip
 """Those that a statement may set; all others are the service's."""
+OPEN_OPTIONS = frozenset((
+    # of texts and their values
+    "allowbackslashescapinganycharacter", "allowcomments", "allownonnumericnumbers",
+    "allownumericleadingzeros", "allowsinglequotes", "allowunquotedcontrolchars",
+    "allowunquotedfieldnames", "arrayelementname", "attributeprefix", "charset",
+    "chartoescapequoteescaping", "columnnameofcorruptrecord", "comment", "dateformat",
+    "datetimerebasemode", "declaration", "delimiter", "dropfieldifallnull", "emptyvalue",
+    "enabledatetimeparsingfallback", "encoding", "enforceschema", "escape", "escapequotes",
+    "excludeattribute", "header", "ignoreleadingwhitespace", "ignorenamespace",
+    "ignorenullfields", "ignoresurroundingspaces", "ignoretrailingwhitespace", "inferschema",
+    "infertimestamp", "int96rebasemode", "linesep", "locale", "maxcharspercolumn", "maxcolumns",
+    "mode", "multiline", "nanvalue", "negativeinf", "nullvalue", "positiveinf", "preferdate",
+    "prefersdecimal", "pretty", "primitivesasstring", "quote", "quoteall",
+    "roottag", "rowtag", "samplingratio", "sep", "singlevariantcolumn", "timestampformat",
+    "timestampntzformat", "timezone", "unescapedquotehandling", "validatename", "valuetag",
+    "wholetext", "wildcardcolname",
+    # of files and of Delta's versions
+    "avroschema", "compression", "endingtimestamp", "endingversion", "extension",
+    "ignorecorruptfiles", "ignoremissingfiles", "mergeschema", "modifiedafter", "modifiedbefore",
+    "pathglobfilter", "positionalfieldmatching", "readchangedata", "readchangefeed", "recordname",
+    "recordnamespace", "recursivefilelookup", "recursivefieldmaxdepth", "split-size",
+    "startingtimestamp", "startingversion", "storagelevel", "timestampasof", "versionasof",
+    # Spark's own, of what INSERT needs
+    "__required_write_privileges__",
+))  # fmt: skip
+"""Those that functions, relations, tables and writes may be given, in lower case: none of them is a
+path, an address or a class. `path` itself is a place, and asked as one."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,15 @@ def refused_conf(key: str | None) -> DTError | None:
     return error("DT-5211", what=f"SET {key or ''}".strip(), problem="the service sets it")
 
 
+def refused_option(options: Iterable[str]) -> DTError | None:
+    """DT-5211 for an option that is not known to be harmless; "?": one whose name is computed."""
+    for option in sorted(options):
+        if option.lower() not in OPEN_OPTIONS:
+            what = "An option whose name is computed" if option == "?" else f"The option {option}"
+            return error("DT-5211", what=what, problem="it may name a file, an address or a class")
+    return None
+
+
 def refused_place(path: str, shared: Shared) -> DTError | None:
     """DT-5211 for a path that is not in one of the roots."""
     if shared.holds(path):
@@ -104,10 +140,12 @@ def refused_place(path: str, shared: Shared) -> DTError | None:
 
 __all__ = [
     "OPEN_CONFS",
+    "OPEN_OPTIONS",
     "Shared",
     "are_nested",
     "real_paths",
     "refused_code",
     "refused_conf",
+    "refused_option",
     "refused_place",
 ]

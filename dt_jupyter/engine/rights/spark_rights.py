@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
 
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.commands import (
@@ -19,25 +22,31 @@ from dt_jupyter.engine.rights.commands import (
     CommandNeed,
     command_need,
 )
+from dt_jupyter.engine.rights.concealment import concealed, hidden_from
+from dt_jupyter.engine.rights.function_rights import FunctionRights
 from dt_jupyter.engine.rights.shared import (
     Shared,
     are_nested,
     real_paths,
     refused_code,
     refused_conf,
+    refused_option,
     refused_place,
 )
-from dt_jupyter.model import ADMIN, Name, Named, Right, RightsBook, Securable, error, require
+from dt_jupyter.failures import catalogued
+from dt_jupyter.model import ADMIN, DTError, DynamicTable, Name, Named, Right, Securable, error
 from dt_jupyter.sources import CopiedTables, Layout
 from dt_jupyter.spark import (
     FILE_SCHEMAS,
     Analysed,
+    FunctionCommand,
     ParsedText,
-    PlanRead,
-    ReadKind,
     analyse,
+    analyse_what_binds,
+    code_frame,
     conf_of,
     file_paths,
+    function_command,
     has_files,
     locations,
     of_frame,
@@ -53,7 +62,7 @@ from dt_jupyter.spark import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _CLAUSES = {
     "DeltaMergeIntoMatchedDeleteClause": Right.DELETE,
@@ -86,6 +95,10 @@ class PlacedByEngine:
         return frozenset(path_of_text(text_of_path(path)) for path in self.paths)
 
 
+_UNKNOWN_PATH = "what it reads is not told by its plan"
+_NOTHING_PLACED = PlacedByEngine(reads_only=True)
+
+
 @dataclass(frozen=True)
 class SparkRights:
     """Looks at the plans of one engine's session, on the lake of `layout`."""
@@ -97,18 +110,82 @@ class SparkRights:
     def run(self, text: str, placed: PlacedByEngine) -> DataFrame:
         """Spark's result of a text that it may run: DT-5201, DT-5207, DT-5208, DT-5211. Nothing has
         been run when one of them is raised."""
-        spark = self.access.spark
-        parsed = parse_text(spark, text)
-        self._require_parsed(parsed)
-        found = analyse(spark, parsed, placed.views)
-        self._require(found, placed, query=placed.reads_only and parsed.is_query)
-        frame = run_analysed(spark, parsed, found)
-        lists = self.access.bound and COMMANDS.get(found.facts.root) is CommandNeed.LISTS
-        return self._listed(frame) if lists else frame
+        spark, access = self.access.spark, self.access
+        parsed, found = self._judged(spark, text, placed, access.role)
+        command = function_command(found)
+        makes = command is not None and self._functions.is_new(command)
+        hidden = hidden_from(access, found.facts.reads)
+        frame = self._run(parsed, found, hidden)
+        if command is not None and makes:
+            access.made(Named.FUNCTION, self._functions.name_of(command))
+        lists = access.bound and COMMANDS.get(found.facts.root) is CommandNeed.LISTS
+        shown = self._listed(frame) if lists else frame
+        return code_frame(shown, lambda e: self._worded(e, hidden))
+
+    def _run(self, parsed: ParsedText, found: Analysed, hidden: str | None) -> DataFrame:
+        try:
+            return run_analysed(self.access.spark, parsed, found)
+        except Exception as e:
+            if hidden is None:
+                raise
+            failure = self._worded(e, hidden)
+        raise failure  # outside: it has no context, which would show values
+
+    def _worded(self, failure: Exception, hidden: str | None) -> DTError:
+        """An error of the catalogue, without values that the role may not read."""
+        made = concealed(self.access, catalogued(failure, "The statement"), hidden)
+        made.__cause__ = failure if hidden is None else None
+        return made
 
     def require_frame(self, frame: DataFrame) -> None:
         """What a DataFrame reads: DT-5201, DT-5208, DT-5211."""
-        self._require(of_frame(frame), PlacedByEngine(), query=True)
+        self._require(of_frame(frame), PlacedByEngine(), self.access.role, query=True)
+
+    def judge(
+        self,
+        spark: SparkSession,
+        text: str,
+        role: str | None = None,
+        placed: PlacedByEngine = _NOTHING_PLACED,
+    ) -> None:
+        """As `run`, of a text that a session is to run later, by a role (None: the session's);
+        what Spark does not analyse is left to whoever runs it, who fails on it too."""
+        with suppress(PySparkException):
+            self._judged(spark, text, placed, self.access.role if role is None else role)
+
+    def require_owner(self, spark: SparkSession, table: DynamicTable) -> None:
+        """DT-5202 where the owner of a dynamic table may not run its query as it is now."""
+        owner = self.access.book.owner_of(Named.DYNAMIC_TABLE, table.name)
+        if owner == ADMIN:
+            return
+        try:
+            self.judge(spark, table.definition.query, owner)
+        except DTError as e:
+            if e.code != "DT-5201":
+                raise
+            facts = {k: v for k, v in e.facts.items() if k != "owner"}
+            raise error("DT-5202", table=table.name, **facts) from e
+
+    def _judged(
+        self, spark: SparkSession, text: str, placed: PlacedByEngine, role: str
+    ) -> tuple[ParsedText, Analysed]:
+        """What Spark says of what is wrong in a text names columns of what it has found: that is
+        asked for too."""
+        parsed = parse_text(spark, text)
+        self._require_parsed(parsed)
+        query = placed.reads_only and parsed.is_query
+        try:
+            found = analyse(spark, parsed, placed.views)
+        except PySparkException:
+            bound = analyse_what_binds(spark, parsed, placed.views)
+            self._require(bound, placed, role, query=True)
+            raise
+        self._require(found, placed, role, query=query)
+        return parsed, found
+
+    @property
+    def _functions(self) -> FunctionRights:
+        return FunctionRights(self.access)
 
     # -- whatever the role ------------------------------------------------------------------------
 
@@ -122,7 +199,7 @@ class SparkRights:
         if shared is not None:
             self._require_shared(parsed, shared)
         for path in self._locations(parsed):
-            self._require_place(path)
+            self._require_place(path, self.access.role)
 
     def _require_shared(self, parsed: ParsedText, shared: Shared) -> None:
         if parsed.kind in _SETTINGS and (refused := refused_conf(conf_of(parsed))) is not None:
@@ -130,6 +207,8 @@ class SparkRights:
         provider = provider_of(parsed)
         if provider is not None and provider not in _LAKE_FORMATS:
             raise error("DT-5211", what=f"USING {provider}", problem="it reads another system")
+        if (refused := refused_option(parsed.facts.options)) is not None:
+            raise refused
         for path in self._locations(parsed):
             if (refused := refused_place(path, shared)) is not None:
                 raise refused
@@ -137,44 +216,54 @@ class SparkRights:
     def _locations(self, parsed: ParsedText) -> list[str]:
         return [qualify_text(self.access.spark, path) for path in locations(parsed)]
 
-    def _require_place(self, path: str) -> None:
+    def _require_place(self, path: str, role: str) -> None:
         """A table that somebody makes lies in no other's folder: DT-5208."""
-        if self.access.bound and self._of_the_lake(path):
-            raise error("DT-5208", role=self.access.role, path=path)
+        if role != ADMIN and self._of_the_lake(path):
+            raise error("DT-5208", role=role, path=path)
 
     # -- what is read and changed -----------------------------------------------------------------
 
-    def _require(self, found: Analysed, placed: PlacedByEngine, *, query: bool) -> None:
-        shared = self.access.shared
-        if shared is not None and (refused := refused_code(found.facts.classes)) is not None:
-            raise refused
-        if has_files(found.facts.reads):
-            known = placed.as_told
-            paths = [p for p in file_paths(found.plan, placed.views) if p not in known]
-            self._require_paths(paths)
-        if not self.access.bound:
+    def _require(self, found: Analysed, placed: PlacedByEngine, role: str, *, query: bool) -> None:
+        facts = found.facts
+        if self.access.shared is not None:
+            refused = refused_code(facts.classes) or refused_option(facts.options)
+            if refused is not None:
+                raise refused
+        if has_files(facts.reads):
+            paths = file_paths(found.plan, placed.views)
+            if not paths and role != ADMIN:
+                raise error("DT-5208", role=role, path=_UNKNOWN_PATH)
+            self._require_paths([p for p in paths if p not in placed.as_told], role)
+        for read in facts.reads if role != ADMIN else ():
+            self.access.require_plan_read(role, read)
+        if query:
             return
-        book, role = self.access.book, self.access.role
-        for read in found.facts.reads:
-            self._require_read(book, role, read)
         if found.described is not None:
-            self._require_described(found.described, placed)
-        if not query:
+            self._require_described(found.described, placed, role)
+        if (command := function_command(found)) is not None:
+            self._require_function(command)
+        elif self.access.bound:
             self._require_command(found, placed)
 
-    def _require_described(self, relation: str, placed: PlacedByEngine) -> None:
+    def _require_described(self, relation: str, placed: PlacedByEngine, role: str) -> None:
         """SELECT on what CREATE TABLE … LIKE takes columns and properties from, and on what a
         temporary view reads."""
         spark = self.access.spark
         found = analyse(spark, parse_text(spark, f"TABLE {relation}"), placed.views)
-        self._require(found, placed, query=True)
+        self._require(found, placed, role, query=True)
 
-    def _require_paths(self, paths: Iterable[str]) -> None:
+    def _require_function(self, command: FunctionCommand) -> None:
+        """A function runs with the rights of whoever calls it; who makes it may run it too."""
+        self._functions.require(command)
+        if command.body:
+            self.judge(self.access.spark, command.body)
+
+    def _require_paths(self, paths: Iterable[str], role: str) -> None:
         shared = self.access.shared
         for path in paths:
             if shared is not None and (refused := refused_place(path, shared)) is not None:
                 raise refused
-            self._require_place(path)
+            self._require_place(path, role)
 
     def _of_the_lake(self, path: str) -> bool:
         """Whether a path leads into the lake, or to a table that the lake knows elsewhere."""
@@ -193,21 +282,6 @@ class SparkRights:
         paths = [t.path for t in self.access.catalog.tables()]
         places = [self.copies.place_of(p) for p in paths if self.copies.holds(p)]
         return [self.layout.place, *places] if self.layout.place else places
-
-    def _require_read(self, book: RightsBook, role: str, read: PlanRead) -> None:
-        """SELECT on what is named; what a view reads is read with the rights of its owner."""
-        if read.kind is ReadKind.TEMPORARY_VIEW:
-            for inner in read.inner:
-                self._require_read(book, role, inner)
-        elif read.name is not None:
-            on = Securable.of(Named.VIEW, read.name)
-            if not book.holds(role, Right.SELECT, on):  # it is there: Spark has bound it
-                kind = self.access.kind_of(read.name) or Named(read.kind.value)
-                require(book, role, Right.SELECT, Securable.of(kind, read.name))
-            owner = book.owner(on)
-            if read.kind is ReadKind.VIEW and owner != ADMIN:
-                for inner in read.inner:
-                    self._require_read(book, owner, inner)
 
     def _require_command(self, found: Analysed, placed: PlacedByEngine) -> None:
         access, need = self.access, command_need(found.parsed, found.facts.root)

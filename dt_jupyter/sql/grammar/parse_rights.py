@@ -28,7 +28,10 @@ from dt_jupyter.sql.text.cursor import Cursor
 
 _ROLE = "the name of the role"
 _KINDS = tuple(kind for kind in RIGHTS_ON if kind is not Named.ROLE)
-_FORM = "GRANT right, … ON {TABLE | VIEW | DYNAMIC TABLE | STREAM | SINK | WAREHOUSE | SCHEMA} n"
+_FORM = (
+    "GRANT right, … ON "
+    "{TABLE | VIEW | DYNAMIC TABLE | STREAM | SINK | TASK | FUNCTION | WAREHOUSE | SCHEMA} n"
+)
 _GRANT = f"Write {_FORM} TO ROLE r, or GRANT ROLE a TO ROLE b."
 _REVOKE = f"Write {_FORM} FROM ROLE r, or REVOKE ROLE a FROM ROLE b.".replace("GRANT", "REVOKE", 1)
 
@@ -90,7 +93,10 @@ def _what(cursor: Cursor, form: str) -> tuple[tuple[Right, ...], Securable]:
     on = _object(cursor, form)
     for right in rights:
         _require(cursor, on.kind, right)
-    return rights or tuple(sorted(RIGHTS_ON[on.kind] - {Right.OWNERSHIP})), on
+    rights = rights or tuple(sorted(RIGHTS_ON[on.kind] - {Right.OWNERSHIP}))
+    if not rights:
+        raise cursor.expected("OWNERSHIP", form)
+    return rights, on
 
 
 def _rights(cursor: Cursor, form: str) -> tuple[Right, ...]:

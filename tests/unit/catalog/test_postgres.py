@@ -438,3 +438,11 @@ def test_texts_are_ordered_by_their_bytes(lab: Lab) -> None:
     """As SQLite does, whatever the server's language."""
     lab.make("b", "a", "z", "_", "ä")
     assert [str(t.name).strip("`") for t in lab.catalog.list()] == ["_", "a", "b", "z", "ä"]
+
+
+def test_what_is_not_known_to_be_plain_in_an_address_is_stored_and_shown_nowhere() -> None:
+    query = "sslmode=require&sslpassword=s3cret&scram_client_key=s3cret&new=s3cret"
+    url = parse_catalog_url(f"postgresql+psycopg://u:s3cret@h/db?{query}")
+    found = PostgresSchema(url, Path("catalog.db"))
+    assert found.place == "postgresql+psycopg://u@h/db?sslmode=require"
+    assert "s3cret" not in repr(found)

@@ -3,6 +3,7 @@ thread."""
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -111,3 +112,13 @@ def test_a_statement_of_few_rows_that_would_take_too_long(monkeypatch: pytest.Mo
     text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
     assert few(text, views, is_utc=True) is None
     assert few(COUNTED, views, is_utc=True) is not None
+
+
+def test_an_evaluation_warns_of_nothing() -> None:
+    """Whatever filters a notebook has reset."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        views = rows(10)
+        assert Evaluator(100)(COUNTED, views, is_utc=True) is not None
+        whole = Evaluator(100).evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
+        assert whole is not None

@@ -8,7 +8,8 @@ import traceback
 import pyarrow as pa
 import pytest
 
-from dt_jupyter.sinks import open_driver, parse_store_url, shown_url
+from dt_jupyter.sinks import open_driver, parse_store_url, shown_option, shown_url
+from dt_jupyter.sinks.address import PLAIN_OPTIONS, SECRET_OPTIONS
 from dt_jupyter.sinks.secret_references import SecretReference, hide
 from dt_jupyter.sinks.store_names import NameRules
 from dt_jupyter.sinks.store_types import TypeKind, TypeTable, is_wider
@@ -65,6 +66,37 @@ def test_the_path_of_a_webhook_is_shown_nowhere(url: str, shown: str) -> None:
     assert str(parse_store_url(url)) == shown
     assert "s3cret" not in shown_url(url)
     assert shown_url(url).partition("?")[2] == url.partition("?")[2]
+
+
+SECRETS = {
+    "postgresql": "postgresql://u%3As3cret:secret%3A%2F%2Fenv%2FX@h/db?sslpassword=s3cret",
+    "http": "http://h/s3cret?sig=s3cret",
+    "https": "https://h:5/a/s3cret?access_token=s3cret&outbox=/o#s3cret",
+    "file": "file:///x?AWS_SECRET=s3cret",
+    "unheard-of": "unheard-of://h/s3cret?table=t",
+}
+
+
+@pytest.mark.parametrize("scheme", [*STORES, "unheard-of"])
+def test_what_is_not_known_to_be_plain_is_hidden(scheme: str) -> None:
+    """For each driver: in the address, in its representation, and in the URL and the options."""
+    url = SECRETS.get(scheme, f"{scheme}://u%3As3cret@h/0?sig=s3cret&api_key=s3cret")
+    address = parse_store_url(url, {"sasl_password": "s3cret"})
+    shown = f"{address} {address!r} {[address]} {shown_url(url)}"
+    shown += "".join(shown_option(n, v) for n, v in address.options.items() if n != "outbox")
+    assert "s3cret" not in shown
+    assert shown_url("http://h:99999999/s3cret") == "***"
+
+
+@pytest.mark.parametrize("scheme", list(STORES))
+def test_each_option_of_a_driver_is_plain_or_a_secret(scheme: str) -> None:
+    """A driver's options are told by what it says of one that it does not know."""
+    with refused("DT-1002") as problem:
+        open_driver(parse_store_url(f"{scheme}://h/0", {"nope": "1"}))
+    known = str(problem[0].facts["known"]).partition(".")[0].split(", ")
+    assert len(known) > 1
+    assert set(known) <= PLAIN_OPTIONS | SECRET_OPTIONS
+    assert not PLAIN_OPTIONS & SECRET_OPTIONS
 
 
 def test_a_secret_is_read_when_it_is_needed_and_shown_nowhere(

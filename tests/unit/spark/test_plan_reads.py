@@ -19,7 +19,7 @@ def table(up: int, name: str = "default.secret", field: str = "") -> Any:
 
 
 def reads(*nodes: Any, own: frozenset[str] = frozenset()) -> tuple[PlanRead, ...]:
-    return facts_of({"nodes": nodes, "classes": [], "acts": False}, own).reads
+    return facts_of({"nodes": nodes, "classes": [], "acts": False, "options": []}, own).reads
 
 
 def test_a_view_holds_what_it_reads_and_the_order_is_that_of_the_text() -> None:
@@ -64,8 +64,11 @@ def test_a_deep_plan_needs_no_deep_stack() -> None:
 
 def test_what_a_command_names_and_whether_it_replaces_it() -> None:
     command = node("CreateViewCommand", -1, flags=("replace",), name="default.v")
-    facts = facts_of({"nodes": [command], "classes": ["X"], "acts": True})
+    facts = facts_of({"nodes": [command], "classes": ["X"], "acts": True, "options": []})
     assert (facts.target, facts.replaces, facts.acts) == (Name("default", "v"), True, True)
     assert (
-        facts_of({"nodes": [node("C", -1, name=".v")], "classes": [], "acts": True}).target is None
+        facts_of(
+            {"nodes": [node("C", -1, name=".v")], "classes": [], "acts": True, "options": []}
+        ).target
+        is None
     )
