@@ -146,11 +146,17 @@ def _run(
     origin = StatementOrigin(script, args or {})
     context.catalog.leftovers.finish()
     context.log.recover()
+    part_of = context.log.current
+
+    def run() -> DataFrame | Created:
+        with context.log.within(part_of):
+            return execute(context, statement, origin)
+
     return run_cancellable(
         context.spark,
         group,
         what,
-        lambda: execute(context, statement, origin),
+        run,
         StatementFlag(context.refresher, getattr(statement, "name", None)),
     )
 
