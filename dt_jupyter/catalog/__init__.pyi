@@ -34,7 +34,7 @@ from .schema_names import SchemaNames as SchemaNames
 from .sink_tasks import SinkTasks as SinkTasks
 from .sinks import SinkRows as SinkRows
 from .stages import StageRows as StageRows
-from .statements import STATEMENTS as STATEMENTS, StatementRows as StatementRows
+from .statements import STATEMENT_SHELF as STATEMENT_SHELF, StatementRows as StatementRows
 from .streams import INTENT_SECONDS as INTENT_SECONDS, INTENTS as INTENTS, StreamRows as StreamRows
 from .tables import DynamicTables as DynamicTables
 from .task_runs import TaskRuns as TaskRuns

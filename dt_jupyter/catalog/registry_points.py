@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from dt_jupyter.catalog.registry_log import RegistryPicture
-from dt_jupyter.catalog.registry_rows import restore_some, rows_of
+from dt_jupyter.catalog.registry_rows import named_rows, restore_some
 from dt_jupyter.catalog.rights_mark import mark_rights
 from dt_jupyter.catalog.store import Store
 
@@ -21,7 +21,7 @@ class RegistryPoints(Store):
 
     def registry_point(self, objects: Objects) -> RegistryPoint:
         with self._read() as connection:
-            return [[*key, row] for key, row in rows_of(connection, objects).rows.items()]
+            return [[*key, row] for key, row in named_rows(connection, objects).rows.items()]
 
     def return_to(self, objects: Objects, point: Sequence[Sequence[Any]]) -> None:
         """The objects are as they were at the point; those that were not there are gone."""

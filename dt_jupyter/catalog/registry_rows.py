@@ -169,7 +169,7 @@ def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[s
     return changed
 
 
-def rows_of(connection: Connection, objects: Collection[tuple[str, str]]) -> RegistryPicture:
+def named_rows(connection: Connection, objects: Collection[tuple[str, str]]) -> RegistryPicture:
     """The objects of these kinds and names, as they stand; the name `*` is that of all."""
     found = RegistryPicture()
     for (table, key), row in picture(connection).rows.items():
@@ -187,7 +187,7 @@ def restore_some(
     connection: Connection, wanted: RegistryPicture, objects: Collection[tuple[str, str]]
 ) -> None:
     """As `restore`, of the objects of these kinds and names alone."""
-    now = rows_of(connection, objects)
+    now = named_rows(connection, objects)
     for each in now.rows.keys() | wanted.rows.keys():
         row, kind = wanted.rows.get(each), KINDS[each[0]]
         if row != now.rows.get(each):

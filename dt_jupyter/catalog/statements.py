@@ -15,23 +15,25 @@ from dt_jupyter.catalog.owner import owner_columns
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.store import Shelf
 from dt_jupyter.catalog.streams import StreamRows
-from dt_jupyter.model import StatementIntent, Step, error
+from dt_jupyter.model import StatementIntent, StatementStep, error
 
 _intent = schema.intent
 
 
-def _from_step(step: Step, root: LakeRoot) -> list[Any]:
+def _from_step(step: StatementStep, root: LakeRoot) -> list[Any]:
     path = {"path": root.stored(step.facts["path"])} if "path" in step.facts else {}
     return [step.kind, {**step.facts, **path}]
 
 
-def _to_step(value: list[Any], root: LakeRoot) -> Step:
+def _to_step(value: list[Any], root: LakeRoot) -> StatementStep:
     kind, facts = value
     path = {"path": root.found(facts["path"])} if "path" in facts else {}
-    return Step(str(kind), {**facts, **path})
+    return StatementStep(str(kind), {**facts, **path})
 
 
-def _from_steps(steps: Iterable[Step], forward: Step | None, root: LakeRoot) -> str:
+def _from_steps(
+    steps: Iterable[StatementStep], forward: StatementStep | None, root: LakeRoot
+) -> str:
     decided = None if forward is None else _from_step(forward, root)
     return dump({"steps": [_from_step(s, root) for s in steps], "forward": decided})
 
@@ -43,7 +45,7 @@ def _to_statement(row: RowMapping, root: LakeRoot) -> StatementIntent:
     return StatementIntent(row["id"], row["statement"], steps, forward)
 
 
-STATEMENTS = Shelf(
+STATEMENT_SHELF = Shelf(
     _intent,
     "statement",
     (_intent.c.id,),
@@ -90,7 +92,7 @@ class StatementRows(StreamRows):
     def statement(self, intent_id: str) -> StatementIntent | None:
         with self._read() as connection:
             query = select(_intent).where(_intent.c.id == intent_id)
-            return self._one(connection, query, STATEMENTS)
+            return self._one(connection, query, STATEMENT_SHELF)
 
     def unfinished(self) -> tuple[StatementIntent, ...]:
         """Those whose process is gone, as `orphans`: the last one first."""
@@ -100,7 +102,7 @@ class StatementRows(StreamRows):
             return row, _to_statement(row, self.root)
 
         with self._read() as connection:
-            rows = self._listed_as(connection, query, STATEMENTS, read)
+            rows = self._listed_as(connection, query, STATEMENT_SHELF, read)
         return tuple(made for row, made in reversed(rows) if self._is_orphan(row))
 
     def take_statement(self, intent_id: str) -> bool:
@@ -123,4 +125,4 @@ class StatementRows(StreamRows):
         return _intent.c.uid == self.owner.uid
 
 
-__all__ = ["STATEMENTS", "StatementRows"]
+__all__ = ["STATEMENT_SHELF", "StatementRows"]

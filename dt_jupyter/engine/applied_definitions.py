@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.step_kinds import StepKind
-from dt_jupyter.model import DynamicTable, Name, Reason, SchedulingState, Step, ViewSource
+from dt_jupyter.model import DynamicTable, Name, Reason, SchedulingState, StatementStep, ViewSource
 from dt_jupyter.reports import PlannedAction, ScriptPlan
 from dt_jupyter.sql import qualified_name
 
@@ -27,7 +27,7 @@ _UNNAMED = ("warehouse", "role", "function")
 _REASON = Reason("DEFINITION_CHANGED", "dt.apply was undone, after it had computed other rows")
 
 
-def applying(context: Context, plan: ScriptPlan) -> Step:
+def applying(context: Context, plan: ScriptPlan) -> StatementStep:
     """The step of a plan, before it is applied."""
     changed = [c for c in plan.changes if c.action not in (PlannedAction.NONE, PlannedAction.LEAVE)]
     objects = [(_ROWS[c.kind], _stored_name(c.kind, c.name)) for c in changed if c.kind in _ROWS]
@@ -43,7 +43,7 @@ def applying(context: Context, plan: ScriptPlan) -> Step:
             if c.kind in ("table", "sink") and c.action is PlannedAction.ADD
         ],
     }
-    return Step(StepKind.DEFINITIONS_APPLIED, facts)
+    return StatementStep(StepKind.DEFINITIONS_APPLIED, facts)
 
 
 def _stored_name(kind: str, name: str) -> str:

@@ -40,7 +40,7 @@ from dt_jupyter.model import (
     RefreshTrigger,
     SchedulingState,
     SourceKind,
-    Step,
+    StatementStep,
     Timestamp,
     error,
     run_all,
@@ -270,12 +270,14 @@ class Creator:
         derived = isinstance(verdict, Derivable)
         return record, "; its rows were derived from those that it had" if derived else ""
 
-    def _altering(self, existing: DynamicTable, changes: Mapping[str, Any]) -> Step:
+    def _altering(self, existing: DynamicTable, changes: Mapping[str, Any]) -> StatementStep:
         columns = self.sources.catalog.altered_columns
         before, after = columns(existing), columns(replace(existing, **changes))
         del after["needs_reinit"]
         facts = {"id": existing.id, "sequence": existing.sequence}
-        return Step(StepKind.DYNAMIC_TABLE_ALTERED, {**facts, "before": before, "after": after})
+        return StatementStep(
+            StepKind.DYNAMIC_TABLE_ALTERED, {**facts, "before": before, "after": after}
+        )
 
     def freeze(self, table: DynamicTable, where: str | None) -> Created:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
@@ -428,10 +430,10 @@ class Creator:
             self.publisher.unpublish(name)
 
 
-def making(table: DynamicTable, replaced: DynamicTable | None) -> Step:
+def making(table: DynamicTable, replaced: DynamicTable | None) -> StatementStep:
     """The step that makes a dynamic table, in the place of the one that it replaces."""
     name = [table.name.schema, table.name.table]
-    return Step(
+    return StatementStep(
         StepKind.DYNAMIC_TABLE_MADE,
         {"id": table.id, "name": name, "replaced": replaced and replaced.id},
     )

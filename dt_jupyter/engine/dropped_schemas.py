@@ -26,7 +26,7 @@ from dt_jupyter.model import (
     EXTENSION_DAYS,
     Name,
     Named,
-    Step,
+    StatementStep,
     Stream,
     StreamMeaning,
     Timestamp,
@@ -74,7 +74,7 @@ def drop_schema(
     lake's tables are put aside. It is dropped whole or not at all: from when Spark has dropped it,
     it is completed, and until then a failure brings all of it back."""
     there = context.spark.catalog.databaseExists(quote(schema))
-    dropping = Step(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})
+    dropping = StatementStep(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})
     with context.log.begin(f"DROP SCHEMA {plain(schema)}", dropping) as record:
         if there and cascade:
             _put_aside(context, schema, record)
@@ -245,7 +245,7 @@ def undrop_schema(context: Context, schema: str) -> str:
         hint = did_you_mean(schema, sorted({d.schema for d, _ in known}))
         raise error("DT-1118", name=schema, problem=problem, hint=hint)
     dropped, file = found
-    making = Step(StepKind.SCHEMA_MADE, {"schema": schema})
+    making = StatementStep(StepKind.SCHEMA_MADE, {"schema": schema})
     with context.log.begin(f"UNDROP SCHEMA {plain(schema)}", making) as record:
         context.spark.sql(f"CREATE DATABASE {quote(schema)}")
         context.publisher.part_folder(schema)

@@ -161,11 +161,17 @@ def _run(
     statement, origin = read.statement, StatementOrigin(read.script, args or {})
     context.catalog.leftovers.finish()
     context.log.recover()
+    part_of = context.log.current
+
+    def run() -> DataFrame | Created:
+        with context.log.within(part_of):
+            return execute(context, statement, origin)
+
     result = run_cancellable(
         context.spark,
         group,
         what,
-        lambda: execute(context, statement, origin),
+        run,
         StatementFlag(context.refresher, getattr(statement, "name", None)),
     )
     if not isinstance(result, Created) or not read.variables:

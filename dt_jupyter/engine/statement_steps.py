@@ -17,7 +17,7 @@ from dt_jupyter.model import Name
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
-Facts = Mapping[str, Any]
+StepFacts = Mapping[str, Any]
 
 
 def handle_steps(context: Context) -> None:
@@ -37,13 +37,13 @@ def handle_steps(context: Context) -> None:
     }
 
 
-def _unmake_view(context: Context, facts: Facts) -> None:
+def _unmake_view(context: Context, facts: StepFacts) -> None:
     name = Name(*facts["name"])
     context.catalog.forget(name)
     context.publisher.unmake_view(name)
 
 
-def _drop_again(context: Context, facts: Facts) -> None:
+def _drop_again(context: Context, facts: StepFacts) -> None:
     """A dynamic table that was brought back is dropped as it was."""
     table = context.catalog.by_id(facts["id"])
     if table is not None and table.dropped is None:
@@ -51,18 +51,18 @@ def _drop_again(context: Context, facts: Facts) -> None:
         context.names.unpublish(table.name)
 
 
-def _remove_file(facts: Facts) -> None:
+def _remove_file(facts: StepFacts) -> None:
     Path(facts["path"]).unlink(missing_ok=True)
 
 
-def _write_file(facts: Facts) -> None:
+def _write_file(facts: StepFacts) -> None:
     file = Path(facts["path"])
     if not file.is_file():
         file.parent.mkdir(parents=True, exist_ok=True)
         write_durable(file, facts["text"])
 
 
-_OF_CONTEXT: Mapping[StepKind, Callable[[Context, Facts], object]] = {
+_OF_CONTEXT: Mapping[StepKind, Callable[[Context, StepFacts], object]] = {
     StepKind.VIEW_MADE: _unmake_view,
     StepKind.DYNAMIC_TABLE_BACK: _drop_again,
     StepKind.SCHEMA_MADE: unmake_schema,

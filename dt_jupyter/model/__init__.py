@@ -45,7 +45,7 @@ from dt_jupyter.model.functions import (
     UserFunction,
 )
 from dt_jupyter.model.hidden import HIDDEN
-from dt_jupyter.model.intents import StatementIntent, Step
+from dt_jupyter.model.intents import StatementIntent, StatementStep
 from dt_jupyter.model.interval import parse_interval
 from dt_jupyter.model.isolation import Isolation, Level, ReadAt, isolation
 from dt_jupyter.model.lag import TargetLag
@@ -190,7 +190,7 @@ __all__ = [
     "Span",
     "StandingAlert",
     "StatementIntent",
-    "Step",
+    "StatementStep",
     "Stream",
     "StreamMeaning",
     "StreamTable",

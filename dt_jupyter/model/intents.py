@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Step:
+class StatementStep:
     """One thing that a statement does, by its `kind` and by the `facts` that undo or repeat it:
     JSON values. `path` among the facts is a path in the lake."""
 
@@ -24,8 +24,8 @@ class StatementIntent:
 
     id: str
     statement: str
-    steps: tuple[Step, ...] = ()
-    forward: Step | None = None
+    steps: tuple[StatementStep, ...] = ()
+    forward: StatementStep | None = None
 
 
-__all__ = ["StatementIntent", "Step"]
+__all__ = ["StatementIntent", "StatementStep"]

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from dt_jupyter.catalog import STATEMENTS, Catalog
-from dt_jupyter.model import StatementIntent, Step, error, run_all
+from dt_jupyter.catalog import STATEMENT_SHELF, Catalog
+from dt_jupyter.model import StatementIntent, StatementStep, error, run_all
 from dt_jupyter.streams.rollforward import TransactionWarning, kept_alive
 
 StepHandler = Callable[[Mapping[str, Any]], object]
@@ -34,11 +34,11 @@ class StatementRecord:
 
     def will(self, kind: str, **facts: Any) -> None:
         """On record before it is done. DT-3210 where another process has ended the statement."""
-        self._record(replace(self.intent, steps=(*self.intent.steps, Step(kind, facts))))
+        self._record(replace(self.intent, steps=(*self.intent.steps, StatementStep(kind, facts))))
 
     def decide(self, kind: str, **facts: Any) -> None:
         """From now on the statement is completed, by that step, and not undone. DT-3210."""
-        self._record(replace(self.intent, forward=Step(kind, facts)))
+        self._record(replace(self.intent, forward=StatementStep(kind, facts)))
 
     def undone(self, upto: int) -> None:
         """The steps from that number on are undone."""
@@ -61,16 +61,31 @@ class StatementLog:
     _running: threading.local = field(default_factory=threading.local)
 
     @contextmanager
-    def begin(self, statement: str, *steps: Step) -> Iterator[StatementRecord]:
+    def begin(self, statement: str, *steps: StatementStep) -> Iterator[StatementRecord]:
         """The block is the statement. One that is part of another is undone alone where it fails,
         and with that one where that fails. DT-3210."""
-        outer: StatementRecord | None = getattr(self._running, "record", None)
+        outer = self.current
         block = self._whole(statement, steps) if outer is None else self._part(outer, steps)
         with block as record:
             yield record
 
+    @property
+    def current(self) -> StatementRecord | None:
+        """The statement that this thread runs."""
+        record: StatementRecord | None = getattr(self._running, "record", None)
+        return record
+
     @contextmanager
-    def _whole(self, statement: str, steps: Sequence[Step]) -> Iterator[StatementRecord]:
+    def within(self, record: StatementRecord | None) -> Iterator[None]:
+        """What this thread runs in the block is part of that statement, of another thread."""
+        before, self._running.record = self.current, record
+        try:
+            yield
+        finally:
+            self._running.record = before
+
+    @contextmanager
+    def _whole(self, statement: str, steps: Sequence[StatementStep]) -> Iterator[StatementRecord]:
         made = StatementIntent(uuid.uuid4().hex, statement, tuple(steps))
         record = StatementRecord(self.catalog, made)
         try:
@@ -90,7 +105,9 @@ class StatementLog:
             self._running.record = None
 
     @contextmanager
-    def _part(self, outer: StatementRecord, steps: Sequence[Step]) -> Iterator[StatementRecord]:
+    def _part(
+        self, outer: StatementRecord, steps: Sequence[StatementStep]
+    ) -> Iterator[StatementRecord]:
         before = len(outer.intent.steps)
         try:
             for step in steps:
@@ -113,7 +130,7 @@ class StatementLog:
                 self._recover(intent)
 
     def _recover(self, intent: StatementIntent) -> None:
-        kind, quarantine = STATEMENTS.kind, self.catalog.quarantine
+        kind, quarantine = STATEMENT_SHELF.kind, self.catalog.quarantine
         try:
             with kept_alive(self.catalog, intent.id):
                 self._settle(intent.id)
@@ -143,7 +160,7 @@ class StatementLog:
         if intent.forward is not None:
             self.handlers[intent.forward.kind](intent.forward.facts)
 
-    def _undo(self, steps: Sequence[Step]) -> None:
+    def _undo(self, steps: Sequence[StatementStep]) -> None:
         """Each, whatever becomes of the others."""
         run_all(partial(self.handlers[s.kind], s.facts) for s in reversed(steps))
 

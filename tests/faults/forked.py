@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from dt_jupyter.engine import Engine
-from dt_jupyter.lake.write.failpoints import FAILPOINT, STATEMENTS, hooked
+from dt_jupyter.lake.write.failpoints import FAILPOINT, STATEMENT_POINTS, hooked
 from dt_jupyter.model import Tuning
 from tests.faults.attached import process, session
 from tests.faults.consumptions import CONSUMPTIONS
@@ -172,7 +172,7 @@ def _run(engine: Engine, statement: str) -> list[str]:
     `dt.apply`."""
     passed: list[str] = []
     with ExitStack() as hooks:
-        for name in STATEMENTS:
+        for name in STATEMENT_POINTS:
             hooks.enter_context(hooked(name, partial(passed.append, name)))
         if statement.startswith("apply:"):
             engine.apply(engine.plan(statement.removeprefix("apply:")))

@@ -35,7 +35,7 @@ READS = ("awaits_publication",)
 """Those of whoever reads."""
 SCHEMAS = ("schemas_checked", "schemas_renamed", "schemas_known", "label_moved")
 """Those of schemas that take other names."""
-STATEMENTS = ("catalog_written", "folder_moved")
+STATEMENT_POINTS = ("catalog_written", "folder_moved")
 """Those of a statement over several objects: what it did so far is there for good."""
 FAILPOINT = "DT_JUPYTER_FAILPOINT"
 
@@ -58,7 +58,15 @@ def reach(name: str) -> None:
 @contextmanager
 def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
-    known = (*POINTS, *INTENT_POINTS, *TRANSACTIONS, *LIST_POINTS, *READS, *SCHEMAS, *STATEMENTS)
+    known = (
+        *POINTS,
+        *INTENT_POINTS,
+        *TRANSACTIONS,
+        *LIST_POINTS,
+        *READS,
+        *SCHEMAS,
+        *STATEMENT_POINTS,
+    )
     if name not in known:
         raise ValueError(f"no such point: {name}")
     _hooks[name] = hook

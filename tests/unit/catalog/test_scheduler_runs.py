@@ -72,7 +72,7 @@ def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
     sources = SimpleNamespace(catalog=lab.catalog)
     graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
     scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
-    scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None))
+    scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None), lambda: None)
     for _ in range(8):
         scheduling.port.leads()
         lab.wall.forward(5)
@@ -93,7 +93,7 @@ def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
     sources = SimpleNamespace(catalog=lab.catalog)
     graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
     scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
-    scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None))
+    scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None), lambda: None)
     scheduling.port.leads()
     shutil.rmtree(lab.path.parent)
     scheduling.port.end_run()

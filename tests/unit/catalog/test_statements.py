@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,9 +13,9 @@ from typing import Any
 import pytest
 
 from dt_jupyter.catalog import Catalog, Owner
-from dt_jupyter.model import DTError, StatementIntent, Step
+from dt_jupyter.model import DTError, StatementIntent, StatementStep
 from dt_jupyter.streams.rollforward import TransactionWarning
-from dt_jupyter.streams.statement_log import StatementLog
+from dt_jupyter.streams.statement_log import StatementLog, StatementRecord
 from tests.unit.catalog_lab import Lab, refused
 
 BESIDE = Owner("host-a", 200, "uid-beside", "1")
@@ -57,11 +58,13 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     made.catalog.close()
 
 
-def step(name: str, kind: str = "made") -> Step:
-    return Step(kind, {"name": name})
+def step(name: str, kind: str = "made") -> StatementStep:
+    return StatementStep(kind, {"name": name})
 
 
-def killed(lab: Lab, owner: Owner, *steps: Step, forward: Step | None = None) -> None:
+def killed(
+    lab: Lab, owner: Owner, *steps: StatementStep, forward: StatementStep | None = None
+) -> None:
     """A statement of another process on record, as it is where that is killed."""
     with warnings.catch_warnings():
         other = lab.open(owner)
@@ -187,7 +190,9 @@ def test_a_statement_that_another_process_has_ended_goes_no_further(lab: Lab) ->
 
 def test_paths_follow_the_lake(lab: Lab) -> None:
     path = str(lab.path.parent.parent / "tables" / "t")
-    with Objects().log(lab.catalog).begin("MAKE", Step("made", {"name": "a", "path": path})):
+    with (
+        Objects().log(lab.catalog).begin("MAKE", StatementStep("made", {"name": "a", "path": path}))
+    ):
         ((stored,),) = lab.run("SELECT steps FROM intent")
         assert path not in stored
         (intent_id,) = lab.catalog.intents()
@@ -202,3 +207,20 @@ def test_steps_that_cannot_be_read_are_in_quarantine(lab: Lab) -> None:
     lab.run("UPDATE intent SET steps = '[]'")
     Objects().log(lab.catalog).recover()
     assert [q.kind for q in lab.catalog.quarantine.all()] == ["statement"]
+
+
+def test_what_another_thread_runs_is_part_of_the_statement_that_waits_for_it(lab: Lab) -> None:
+    objects = Objects()
+    log = objects.log(lab.catalog)
+
+    def part(record: StatementRecord | None) -> None:
+        with log.within(record), log.begin("MAKE", step("b")):
+            pass
+        assert log.current is None
+
+    with suppress(ValueError), log.begin("APPLY", step("a")):
+        thread = threading.Thread(target=part, args=(log.current,))
+        thread.start()
+        thread.join()
+        raise ValueError
+    assert objects.undone == ["b", "a"]

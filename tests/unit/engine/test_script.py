@@ -53,6 +53,7 @@ class Bench:
             "access": SimpleNamespace(guarded=False),
             "catalog": SimpleNamespace(leftovers=Leftovers()),
         }
+        services["log"] = StatementLog(services["catalog"])
         fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
         self.context = Context(**fields)  # type: ignore[arg-type]
         ours = parse.ours
