@@ -22,7 +22,7 @@ DECIDE = {
     "sum(v) % 1", "sign(sum(v) - 1)", "round(sum(v), 2)", "floor(sum(v))", "CAST(sum(v) AS INT)",
     "CAST(avg(v) AS DECIMAL(9, 2))", "CAST(sum(v) AS STRING)", "if(sum(v) > 1, 1D, 0D)",
     "CASE WHEN stddev(v) = 0 THEN 0D ELSE 1D END", "bround(var_pop(v), 1)", "struct(sum(v) > 1)",
-    "try_divide(1, sum(v))", "coalesce(1 / sum(v), 0)", "aggregate(array(sum(v)), 0D, (a, x) -> x)",
+    "try_divide(1, sum(v))", "coalesce(1 / sum(v), 0)",
 }  # fmt: skip
 MOVE = {
     "sum(v)", "sum(v) / count(*)", "coalesce(sum(v), 0)", "sqrt(abs(sum(v)))", "sum(v) IS NULL",
@@ -113,13 +113,12 @@ def _of_a_double(spark: SparkSession) -> list[str]:
     for name in sorted(r[0] for r in spark.sql("SHOW SYSTEM FUNCTIONS").collect()):
         if not name.isidentifier() or name in ("rand", "randn", "random", "raise_error", "uniform"):
             continue
+        call = f"transform(array(CAST(1.5 AS DOUBLE)), x -> {name}(x))[0]"  # of no aggregate
         try:
-            frame = spark.sql(f"SELECT {name}(CAST(1.5 AS DOUBLE)) AS r FROM range(2)")
-            plan = frame._jdf.queryExecution().optimizedPlan().toString()
+            kind = spark.sql(f"SELECT {call} AS r").schema["r"].dataType.typeName()
         except PySparkException:
             continue
-        kind = frame.schema["r"].dataType.typeName()
-        if kind in ("double", "float") and "Aggregate" not in plan:
+        if kind in ("double", "float"):
             found.append(name)
     return found
 

@@ -52,13 +52,19 @@ CHANGES = "INSERT INTO u VALUES (1, 7), (4, 8); DELETE FROM u WHERE f = 0; INSER
 
 
 @pytest.fixture(scope="module")
-def made(shared_lab: Lab) -> Lab:
-    """Every definition, its reading compared with Spark's."""
+def tables(shared_lab: Lab) -> Lab:
     lab = shared_lab
     lab.table("t", "f INT", "0", "1", "3")
     lab.table("u", "f INT, h INT", "0, 5", "3, 6")
     lab.sql("CREATE TABLE tv (f INT, j VARIANT) USING delta")
     lab.sql("INSERT INTO tv SELECT 1, parse_json('{\"k\": 1}')")
+    return lab
+
+
+@pytest.fixture(scope="module")
+def made(tables: Lab) -> Lab:
+    """Every definition, its reading compared with Spark's."""
+    lab = tables
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(define, "second_opinion", COMPARED)
         for i, query in enumerate(ALL.values()):
@@ -84,6 +90,8 @@ def test_their_rows_are_those_of_spark_after_changes(made: Lab, spark: SparkSess
 
 
 @pytest.mark.parametrize("key", [GENERATED, "stack", "exists", "in outer", "on"])
-def test_a_dataframe_of_such_a_shape_is_read_too(made: Lab, spark: SparkSession, key: str) -> None:
-    explained = str(made.engine.explain(spark.sql(ALL[key])))
+def test_a_dataframe_of_such_a_shape_is_read_too(
+    tables: Lab, spark: SparkSession, key: str
+) -> None:
+    explained = str(tables.engine.explain(spark.sql(ALL[key])))
     assert ": FULL" in explained if key in FULL else ": INCREMENTAL" in explained

@@ -22,8 +22,8 @@ HELD = "$\\u007bx}"
 @pytest.fixture
 def t(quick_lab: Lab) -> Lab:
     """A table of two rows, one of which holds a reference."""
-    quick_lab.sql("CREATE TABLE t (f INT, s STRING) USING delta; SET x = before")
-    quick_lab.sql(f"INSERT INTO t VALUES (0, 'a'), (1, '{HELD}')")
+    quick_lab.table("t", "f INT, s STRING", "0, 'a'", f"1, '{HELD}'")
+    quick_lab.sql("SET x = before")
     return quick_lab
 
 
