@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -24,6 +24,7 @@ from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.sources import Layout
 from dt_jupyter.sql.grammar import parse
 from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
+from dt_jupyter.streams import StatementLog
 
 CELL = """
 -- a cell as people write it
@@ -52,8 +53,8 @@ class Bench:
             "refresher": None,
             "access": SimpleNamespace(guarded=False),
             "catalog": SimpleNamespace(leftovers=Leftovers()),
+            "log": StatementLog(cast("Any", SimpleNamespace(unfinished=tuple))),
         }
-        services["log"] = StatementLog(services["catalog"])
         fields = {f.name: services.get(f.name) for f in dataclasses.fields(Context)}
         self.context = Context(**fields)  # type: ignore[arg-type]
         ours = parse.ours
