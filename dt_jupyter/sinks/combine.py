@@ -59,7 +59,7 @@ def _require_texts(name: str, column: pa.ChunkedArray) -> None:
     try:
         column.validate(full=True)
     except pa.ArrowInvalid as e:
-        problem = f"it is no valid {column.type} ({e})"
+        problem = f"it is not a valid {column.type} ({e})"
         raise error("DT-6133", column=name, problem=f"{problem:.200}") from e
 
 
