@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def read_changes(binding: Binding, batches: Iterable[pa.Table | pa.RecordBatch]) -> pa.Table:
-    """One table of a binding's columns and the kind. DT-6131 for a NULL in the key, DT-6138 for a
-    column that is missing or of a type that does not fit."""
+    """One table of a binding's columns and the kind. DT-6131 for a NULL in the key, DT-6133 for a
+    string that is no text, DT-6138 for a column that is missing or of a type that does not fit."""
     import pyarrow as pa
 
     tables = [_as_table(binding, batch) for batch in batches]
@@ -40,6 +40,8 @@ def _as_table(binding: Binding, batch: pa.Table | pa.RecordBatch) -> pa.Table:
 
     columns = [_column(batch, c.name, c.type) for c in binding.columns]
     found = pa.Table.from_arrays(columns, schema=binding.schema)
+    for name in found.column_names:
+        _require_texts(name, found[name])
     for name in binding.key:
         if found[name].null_count:
             raise error("DT-6131", column=name)
@@ -48,6 +50,17 @@ def _as_table(binding: Binding, batch: pa.Table | pa.RecordBatch) -> pa.Table:
     else:
         kinds = pa.chunked_array([pa.array(np.zeros(batch.num_rows, np.int8))])
     return found.append_column(pa.field(KIND, pa.int8()), kinds)
+
+
+def _require_texts(name: str, column: pa.ChunkedArray) -> None:
+    """DT-6133 for bytes that are no UTF-8, at any depth: Spark's strings may have them."""
+    import pyarrow as pa
+
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as e:
+        problem = f"it is not a valid {column.type} ({e})"
+        raise error("DT-6133", column=name, problem=f"{problem:.200}") from e
 
 
 def _column(batch: pa.Table | pa.RecordBatch, name: str, kind: pa.DataType) -> Any:

@@ -26,7 +26,7 @@ from dt_jupyter.sinks import (
     parse_store_url,
 )
 from dt_jupyter.sinks.dead_letters import JOURNAL, DeadLetters
-from dt_jupyter.sinks.drivers.http_answers import AnswerMeaning, judge_status
+from dt_jupyter.sinks.drivers.http_answers import AnswerVerdict, judge_status
 from dt_jupyter.sinks.drivers.outbox import StagedFile
 from dt_jupyter.sinks.drivers.webhook import WebhookStore
 from tests.sinks.servers import free_port
@@ -226,17 +226,17 @@ def sent_rows(receiver: Receiver) -> dict[int, Any]:
 
 
 VERDICTS = {
-    AnswerMeaning.DELIVERED: {*range(200, 300)},
-    AnswerMeaning.RETRY: {0, 408, 409, 421, 423, 425, 429, *range(500, 600)}
+    AnswerVerdict.DELIVERED: {*range(200, 300)},
+    AnswerVerdict.RETRY: {0, 408, 409, 421, 423, 425, 429, *range(500, 600)}
     - {501, 505, 506, 508, 510, 511},
-    AnswerMeaning.ROW_REFUSED: {400, 413, 422},
+    AnswerVerdict.ROW_REFUSED: {400, 413, 422},
 }
 
 
 def test_each_status_has_one_verdict_and_an_unknown_one_stops_the_sink() -> None:
     known = {status: verdict for verdict, all_ in VERDICTS.items() for status in all_}
     for status in range(1000):
-        assert judge_status(status) is known.get(status, AnswerMeaning.ENDPOINT_REFUSES), status
+        assert judge_status(status) is known.get(status, AnswerVerdict.ENDPOINT_REFUSES), status
 
 
 def test_parts_of_a_task_go_on_after_what_it_had_staged(receiver: Receiver, connect: Any) -> None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class AnswerMeaning(StrEnum):
+class AnswerVerdict(StrEnum):
     """What becomes of a request. Only `DELIVERED` removes it from the outbox for good; a status
     that no rule names stops the sink, because a request that is skipped is a row that is lost."""
 
@@ -32,22 +32,22 @@ class WebhookAnswer(NamedTuple):
     wait: float = 0.0
 
     @property
-    def verdict(self) -> AnswerMeaning:
+    def verdict(self) -> AnswerVerdict:
         return judge_status(self.status)
 
     def __str__(self) -> str:
         return f"{self.status or ''} {self.reason}".strip()
 
 
-def judge_status(status: int) -> AnswerMeaning:
+def judge_status(status: int) -> AnswerVerdict:
     """The verdict on a status code, 0 for no answer. Source: RFC 9110, section 15; RFC 6585."""
     if 200 <= status < 300:
-        return AnswerMeaning.DELIVERED
+        return AnswerVerdict.DELIVERED
     if status in _ROW:
-        return AnswerMeaning.ROW_REFUSED
+        return AnswerVerdict.ROW_REFUSED
     if status == 0 or status in _RETRY or (500 <= status < 600 and status not in _NEVER):
-        return AnswerMeaning.RETRY
-    return AnswerMeaning.ENDPOINT_REFUSES
+        return AnswerVerdict.RETRY
+    return AnswerVerdict.ENDPOINT_REFUSES
 
 
 _CAUSES = {

@@ -20,7 +20,7 @@ from dt_jupyter.model import error, system_error
 from dt_jupyter.sinks.binding import HashRange, Task
 
 
-class PartOutcome(StrEnum):
+class RequestOutcome(StrEnum):
     """What the marker says of a piece."""
 
     TAKEN = "."
@@ -55,21 +55,23 @@ class StagedFile:
         with self.path.open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)
 
-    def outcomes(self) -> dict[RequestPart, PartOutcome]:
+    def outcomes(self) -> dict[RequestPart, RequestOutcome]:
         """A line may be twice, where a process that was fenced was still sending."""
         if not self.marker.exists():
             return {}
         lines = self.marker.read_text().split("\n")[:-1]
         found = (line.split() for line in lines)
-        return {RequestPart(int(n), int(a), int(b)): PartOutcome(what) for n, a, b, what in found}
+        return {
+            RequestPart(int(n), int(a), int(b)): RequestOutcome(what) for n, a, b, what in found
+        }
 
-    def note(self, piece: RequestPart, outcome: PartOutcome) -> None:
+    def note(self, piece: RequestPart, outcome: RequestOutcome) -> None:
         """Durable where pieces get other keys by it."""
         with disk_errors(), self.marker.open("a+b", buffering=0) as file:
             torn = file.seek(0, os.SEEK_END) and _last_byte(file.fileno()) != b"\n"
             prefix = "\n" if torn else ""
             file.write(f"{prefix}{piece.number} {piece.first} {piece.last} {outcome}\n".encode())
-            if outcome is not PartOutcome.TAKEN:
+            if outcome is not RequestOutcome.TAKEN:
                 os.fsync(file.fileno())
 
     def finish(self) -> None:

@@ -38,8 +38,8 @@ from dt_jupyter.sinks import messages as m
 from dt_jupyter.sinks.address import StoreAddress
 from dt_jupyter.sinks.binding import Binding, Task
 from dt_jupyter.sinks.dead_letters import DeadLetter, DeadLetters
-from dt_jupyter.sinks.drivers.http_answers import AnswerMeaning, WebhookAnswer, cause_hint
-from dt_jupyter.sinks.drivers.outbox import Outbox, PartOutcome, RequestPart, StagedFile
+from dt_jupyter.sinks.drivers.http_answers import AnswerVerdict, WebhookAnswer, cause_hint
+from dt_jupyter.sinks.drivers.outbox import Outbox, RequestOutcome, RequestPart, StagedFile
 from dt_jupyter.sinks.json_values import to_json_values
 from dt_jupyter.sinks.patterns import PushOnly, require_known_types
 from dt_jupyter.sinks.secret_references import hide
@@ -156,25 +156,25 @@ class WebhookStore(PushOnly):
         if outcome is None:
             outcome = self._outcome(piece, request)
             self._staged.note(piece, outcome)
-        if outcome is PartOutcome.DIVIDED:
+        if outcome is RequestOutcome.DIVIDED:
             for half in piece.halves():
                 self._send_piece(half, request)
 
-    def _outcome(self, piece: RequestPart, request: dict[str, Any]) -> PartOutcome:
+    def _outcome(self, piece: RequestPart, request: dict[str, Any]) -> RequestOutcome:
         letter = self._letter(piece, request)
         waits = self._replace_letters(letter)
         if not waits:
             answer = self._deliver(letter.key, letter.body)
-            if answer.verdict is AnswerMeaning.DELIVERED:
-                return PartOutcome.TAKEN
+            if answer.verdict is AnswerVerdict.DELIVERED:
+                return RequestOutcome.TAKEN
             letter = replace(letter, status=answer.status, reason=answer.reason)
         if not piece.single:
-            return PartOutcome.DIVIDED
+            return RequestOutcome.DIVIDED
         with self._letters.locked():
             self._outbox.require_mine()
             self._letters.add(letter)
         self.refused = self.refused.plus(letter.deletes)
-        return PartOutcome.REFUSED
+        return RequestOutcome.REFUSED
 
     def _letter(self, piece: RequestPart, request: dict[str, Any]) -> DeadLetter:
         """A piece under its key; the whole request has the request's."""
@@ -212,9 +212,9 @@ class WebhookStore(PushOnly):
                 self._sleep(self._pause(attempt, answer))
             self._outbox.require_mine()
             answer = self._post(key, json.dumps(body).encode())
-            if answer.verdict in (AnswerMeaning.DELIVERED, AnswerMeaning.ROW_REFUSED):
+            if answer.verdict in (AnswerVerdict.DELIVERED, AnswerVerdict.ROW_REFUSED):
                 return answer
-            if answer.verdict is AnswerMeaning.ENDPOINT_REFUSES:
+            if answer.verdict is AnswerVerdict.ENDPOINT_REFUSES:
                 store, hint = f"The webhook {self._address}", cause_hint(answer.status)
                 raise error("DT-6145", store=store, answer=answer, hint=hint)
         problem = f"{self._attempts} attempts, the last: {answer}"
@@ -236,7 +236,7 @@ class WebhookStore(PushOnly):
             with letters.locked():  # a newer row of its key waits until the answer is there
                 if letter not in letters.standing() or letter.row_keys(binding.key) & blocked:
                     continue
-                if self._deliver(letter.key, letter.body).verdict is AnswerMeaning.DELIVERED:
+                if self._deliver(letter.key, letter.body).verdict is AnswerVerdict.DELIVERED:
                     letters.settle([letter], "sent")
                     sent += 1
                 else:

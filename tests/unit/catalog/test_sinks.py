@@ -65,6 +65,30 @@ def test_one_process_delivers_and_one_that_is_gone_does_not(lab: Lab) -> None:
     assert lab.catalog.claim_sink(SINK) is None
 
 
+def test_a_process_that_lost_the_sink_writes_nothing_of_it(lab: Lab) -> None:
+    """Neither record, state, next try nor count; the delivery that it left open has failed."""
+    state, trigger = DeliveryState.RETRYING, DeliveryTrigger.SCHEDULED
+    record = DeliveryRecord("r1", "id-s", name("s"), state, trigger, at(1), code="DT-6113")
+    lab.catalog.create_sink(SINK)
+    lab.catalog.finish_delivery(SINK, record, state=SinkState.RETRYING, dead_letters=2)
+    assert lab.catalog.sink(name("s")).dead_letters == 2
+    other = lab.open(OTHER)
+    assert other.claim_sink(SINK, alive=True) is None
+    assert lab.catalog.sink_owner(SINK) == OTHER
+    (left,) = other.deliveries()
+    assert (left.state, left.end is None, left.code) == (DeliveryState.FAILED, False, "DT-6113")
+    other.finish_delivery(SINK, state=SinkState.ACTIVE, dead_letters=0)
+    for released in (False, True):
+        if released:
+            other.release_sinks()
+        with refused("DT-6122"):
+            lab.catalog.finish_delivery(SINK, record, state=SinkState.PAUSED, dead_letters=9)
+        lab.catalog.set_next_try("id-s", at(9))
+        found = lab.catalog.sink(name("s"))
+        assert (found.state, found.next_try, found.dead_letters) == (SinkState.ACTIVE, None, 0)
+        assert other.deliveries() == [left]
+
+
 def test_a_sink_that_was_dropped_is_delivered_by_nobody(lab: Lab) -> None:
     lab.catalog.create_sink(SINK)
     lab.catalog.drop_sink(name("s"))

@@ -391,3 +391,18 @@ def test_a_nested_field_is_nothing_to_compare_by() -> None:
     kind = pa.struct([("at", TEXTS), ("n", LONG)])
     with refused("DT-6137"):
         binding(("k", LONG), ("v", kind), rules={"v": ReduceRule(S.MIN, ("at",))})
+
+
+def test_a_string_that_is_no_text_is_refused_at_any_depth() -> None:
+    """Spark's CAST of a binary value makes such strings; half a surrogate pair is one in UTF-8."""
+    for value in (b"\xff", b"\xed\xa0\x80"):
+        length = len(value).to_bytes(4, "little")
+        text = pa.Array.from_buffers(
+            pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0" + length), pa.py_buffer(value)]
+        )
+        nested = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), text)
+        for array in (text, nested, pa.StructArray.from_arrays([nested], ["f"])):
+            made = binding(("k", LONG), ("v", array.type))
+            rows = pa.table({"k": pa.array([1]), "v": array})
+            with refused("DT-6133"):
+                read_changes(made, [rows])

@@ -15,6 +15,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     Refresh,
     ResetSink,
     Resume,
+    RetryDeadLetters,
     SetSink,
     ShowSinks,
     SparkStatement,
@@ -52,6 +53,7 @@ C = "CREATE SINK s FROM TABLE t INTO 'sqlite:///a' "
         ("ALTER SINK IF EXISTS s RESUME", AlterSink(S, Resume(), True)),
         ("ALTER SINK s REFRESH", AlterSink(S, Refresh())),
         ("ALTER SINK s RESET", AlterSink(S, ResetSink())),
+        ("ALTER SINK s RETRY DEAD LETTERS", AlterSink(S, RetryDeadLetters())),
         (
             "ALTER SINK s SET TARGET_LAG = DOWNSTREAM PARTITIONS = 2",
             AlterSink(S, SetSink(TargetLag(None), partitions=2)),
