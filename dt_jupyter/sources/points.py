@@ -129,7 +129,7 @@ class Resolver:
         self, source: Source, log: TableLog, t: Timestamp, *, present: bool
     ) -> int | None:
         if not present:
-            return version_then(self.catalog, source.table_id, log, t)
+            return version_then(self.catalog, source.table_id, log, whole_micro(t))
         found = version_now(self.catalog, source.table_id, log, t)
         if found is None or log.commit_time(found) <= t:
             return found

@@ -41,7 +41,7 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     assert engine.plan(engine.export()).steps == (), "USE alone changes nothing"
     more = engine.export().replace("SELECT id FROM default.src", "SELECT id, v FROM default.src")
     use, create = engine.plan(more).steps
-    assert (use, "DYNAMIC TABLE" in create) == ("USE other", True)
+    assert (use, "DYNAMIC TABLE" in create) == ("USE default", True)
     lab.sql("DROP DYNAMIC TABLE other.far; DROP SCHEMA other")
     assert {a for a, _ in told(engine.plan(engine.export())).values()} == {"unchanged"}
 

@@ -29,10 +29,13 @@ def date(file: Path, ahead: float) -> None:
     """The commit is of that many seconds from now: its file, and its in-commit timestamp."""
     when = time.time() + ahead
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    for line in lines:
-        if "inCommitTimestamp" in line.get("commitInfo", {}):
-            line["commitInfo"]["inCommitTimestamp"] = int(when * 1000)
-    file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    dated = [a["commitInfo"] for a in lines if "inCommitTimestamp" in a.get("commitInfo", {})]
+    for info in dated:
+        info["inCommitTimestamp"] = int(when * 1000)
+    if dated:
+        file.write_text("\n".join(map(json.dumps, lines)) + "\n")
+        for sums in (file.with_name(f".{file.name}.crc"), file.with_suffix(".crc")):
+            sums.unlink(missing_ok=True)
     os.utime(file, (when, when))
 
 
