@@ -96,7 +96,8 @@ class StatementRows(StreamRows):
 
     def unfinished(self) -> tuple[StatementIntent, ...]:
         """Those whose process is gone, as `orphans`: the last one first."""
-        query = select(_intent).where(_intent.c.steps.is_not(None)).order_by(_intent.c.created)
+        ours = (_intent.c.steps.is_not(None), _intent.c.path == "")
+        query = select(_intent).where(*ours).order_by(_intent.c.created)
 
         def read(row: RowMapping) -> tuple[RowMapping, StatementIntent]:
             return row, _to_statement(row, self.root)

@@ -340,7 +340,7 @@ class StreamRows(Store):
             return row, _to_intent(row, self.root)
 
         with self._read() as connection:
-            query = select(_intent).where(_intent.c.steps.is_(None))
+            query = select(_intent).where(_intent.c.steps.is_(None) | (_intent.c.path != ""))
             rows = self._listed_as(connection, query, INTENTS, read)
         return tuple(intent for row, intent in rows if self._is_orphan(row))
 

@@ -220,6 +220,7 @@ def test_a_statement_that_is_killed_happens_whole_or_not_at_all(
     killed_at_each(shop, STATEMENTS[name], None if nightly else POINTS)
 
 
+@pytest.mark.nightly
 def test_a_statement_of_a_process_that_lives_is_left_alone(shop: Shop) -> None:
     lab = shop.lab
     shop.forked.ask("", statement="CREATE SCHEMA c CLONE a", failpoint="catalog_written:3")
