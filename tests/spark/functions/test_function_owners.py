@@ -17,7 +17,8 @@ def lab(quick_lab: Lab) -> Lab:
     """Each role may make anything; `secret` only friend may read."""
     quick_lab.sql(
         "CREATE TABLE t (id INT) USING delta; INSERT INTO t VALUES (1);"
-        f"CREATE TABLE secret (id INT, word STRING) USING delta; INSERT INTO secret VALUES (4711, '{SECRET}');"
+        "CREATE TABLE secret (id INT, word STRING) USING delta;"
+        f"INSERT INTO secret VALUES (4711, '{SECRET}');"
         "CREATE ROLE guest; CREATE ROLE friend; GRANT SELECT ON TABLE t TO ROLE public;"
         "GRANT SELECT ON TABLE secret TO ROLE friend; GRANT CREATE ON SCHEMA default TO ROLE public"
     )
@@ -51,9 +52,6 @@ def test_a_function_is_its_owners(lab: Lab) -> None:
     lab.insert("t", "5")
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == [(2,), (6,)]
-    assert "CREATE FUNCTION" in refused_of(
-        lab, "REVOKE CREATE ON SCHEMA default FROM ROLE public"
-    ) or code_of(lambda: None) is None
     lab.sql("DROP FUNCTION lone; DROP DYNAMIC TABLE d; DROP FUNCTION pubf")
     lab.engine.drop_udf("length_of")
 
@@ -116,7 +114,9 @@ def test_a_refresh_runs_as_the_owner_whatever_its_text_names(lab: Lab) -> None:
     lab.sql("REVOKE SELECT ON TABLE secret FROM ROLE friend; INSERT INTO t VALUES (2)")
     lab.sql("INSERT INTO secret VALUES (9, 'x')")
     lab.sql("CREATE OR REPLACE FUNCTION most() " + STEAL)
-    lab.sql("CREATE OR REPLACE FUNCTION listed() RETURNS TABLE (id INT) RETURN SELECT id FROM secret")
+    lab.sql(
+        "CREATE OR REPLACE FUNCTION listed() RETURNS TABLE (id INT) RETURN SELECT id FROM secret"
+    )
     for name in made:
         record = lab.record(name)
         assert record.error_code == "DT-5202", (name, record)
@@ -139,5 +139,9 @@ def test_a_stream_on_a_view_reads_as_the_views_owner(lab: Lab) -> None:
     with role(lab, "guest"):
         assert lab.sql("SELECT id FROM s") == [(5,)]
     lab.sql("REVOKE SELECT ON TABLE secret FROM ROLE friend")
-    for text in ("SELECT id FROM s", "SELECT id FROM w", "SELECT * FROM w CHANGES AT (VERSION => 1)"):
+    for text in (
+        "SELECT id FROM s",
+        "SELECT id FROM w",
+        "SELECT * FROM w CHANGES AT (VERSION => 1)",
+    ):
         assert "DT-5201" in refused_of(lab, text), text
