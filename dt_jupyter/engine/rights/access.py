@@ -20,6 +20,7 @@ from dt_jupyter.model import (
     Definition,
     DeliveryRecord,
     DTError,
+    DynamicTable,
     Name,
     Named,
     Reason,
@@ -32,7 +33,7 @@ from dt_jupyter.model import (
     error,
     require,
 )
-from dt_jupyter.sources import direct_reads, holder, name_of
+from dt_jupyter.sources import UNKNOWN, direct_reads, holder, name_of
 from dt_jupyter.spark import (
     FILE_SCHEMAS,
     PlanRead,
@@ -318,12 +319,20 @@ class Access:
         waiting, seen = [name], {name}
         while waiting and self.bound:
             table = self.catalog.get(waiting.pop())
+            if table is not None and self._reads_unknown(table):
+                return f"SELECT on all that {name} reads"
             reads = set(direct_reads(table.definition)) - seen if table is not None else set()
             if not all(map(self._may_read, reads)):
                 return f"SELECT on all that {name} reads"
             seen |= reads
             waiting += reads
         return None
+
+    def _reads_unknown(self, table: DynamicTable) -> bool:
+        """Whether only its owner's plan tells what a dynamic table reads, and the role is not the
+        owner."""
+        unknown = any(s.name == UNKNOWN for s in table.definition.sources)
+        return unknown and not self.may(Right.OWNERSHIP, table.name)
 
     def _may_read(self, name: Name) -> bool:
         try:
