@@ -44,7 +44,8 @@ def test_a_function_is_its_owners(lab: Lab) -> None:
         if not temporary.startswith("IDENT"):
             hides = f"CREATE OR REPLACE TEMPORARY FUNCTION {temporary}(x INT) RETURNS INT RETURN 7"
             assert "DT-5201" in refused_of(lab, hides), name
-    for name in ("pubf", "lone", "IF EXISTS lone", "length_of"):
+    refused_of(lab, "DROP FUNCTION length_of")
+    for name in ("pubf", "lone", "IF EXISTS lone"):
         told = refused_of(lab, f"DROP FUNCTION {name}")
         assert "DT-5201" in told or "DT-1115" in told, told
     assert {f.name for f in lab.context.catalog.functions()} == {"pubf", "length_of"}
@@ -52,10 +53,6 @@ def test_a_function_is_its_owners(lab: Lab) -> None:
     lab.insert("t", "5")
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == [(2,), (6,)]
-    assert (
-        "CREATE FUNCTION" in refused_of(lab, "REVOKE CREATE ON SCHEMA default FROM ROLE public")
-        or code_of(lambda: None) is None
-    )
     lab.sql("DROP FUNCTION lone; DROP DYNAMIC TABLE d; DROP FUNCTION pubf")
     lab.engine.drop_udf("length_of")
 
@@ -121,11 +118,15 @@ def test_a_refresh_runs_as_the_owner_whatever_its_text_names(lab: Lab) -> None:
     lab.sql(
         "CREATE OR REPLACE FUNCTION listed() RETURNS TABLE (id INT) RETURN SELECT id FROM secret"
     )
+    lab.reopen()  # a session keeps the functions that it has once found
     for name in made:
         record = lab.record(name)
         assert record.error_code == "DT-5202", (name, record)
         assert "Role friend" in str(record.error) or "role friend" in str(record.error)
         assert 4711 not in {value for row in lab.rows(name) for value in row} or name == "a"
+    lab.sql("GRANT SELECT, MONITOR ON DYNAMIC TABLE a TO ROLE guest")
+    with role(lab, "guest"):
+        assert "may show rows" in str(lab.engine.records("a")[0].error)
     lab.sql("GRANT SELECT ON TABLE secret TO ROLE friend")
     for name in made:
         assert lab.refresh(name) in ("FULL", "REINITIALIZE"), name
