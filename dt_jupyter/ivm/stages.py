@@ -41,6 +41,7 @@ from dt_jupyter.ivm.rel import (
     walk,
 )
 from dt_jupyter.ivm.simplify import simplify
+from dt_jupyter.model.hidden import hidden
 
 _STAGE = "stage:"
 
@@ -53,6 +54,14 @@ class StageColumn:
     call: Call
     type: str
     kept: Kept | None
+
+    @property
+    def own(self) -> str:
+        """The column with the value that the query's own call gives, where that may be the only
+        way to it; else empty."""
+        if self.kept is None:
+            return self.id
+        return hidden(f"{self.id}_own") if self.kept.outside else ""
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class Outcome:
 
 
 FORMAT = "dt_jupyter.stateFormat"
-STATE_FORMAT = "5"
+STATE_FORMAT = "6"
 """What the columns of backing tables mean, and which stages a query is cut into: a release that
 changes either takes the next number, and tables of another one are computed anew."""
 
