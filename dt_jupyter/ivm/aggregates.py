@@ -67,7 +67,7 @@ _ORDERED = frozenset({
     "timestamp_ntz", "string", "boolean",
 })  # fmt: skip
 _SUMMED_DIGITS = 27
-"""Spark's sum of so many is of 37, which state has: one more digit than a sum of two loses none."""
+"""Spark sums decimals of so many as one of 37, and two of those are added without rounding."""
 
 
 class Kind(StrEnum):
@@ -180,7 +180,7 @@ def _inside(arg: Expr, type_: str) -> Expr | None:
     if match is None or int(match[1]) <= _SUMMED_DIGITS:
         return None
     limit = 10 ** (_SUMMED_DIGITS - int(match[2]))
-    return expr(f"({{x}} > -{limit} AND {{x}} < {limit})", x=arg)
+    return expr(f"({{x}} > -{limit}.0 AND {{x}} < {limit}.0)", x=arg)
 
 
 def _sum_state(call: Call, result: str, kept_in: str, type_: str) -> tuple[StateColumn, ...]:
