@@ -178,6 +178,7 @@ from .types import (
     stored_schema as stored_schema,
 )
 from .write.backing_table import (
+    admit_schema as admit_schema,
     backing_properties as backing_properties,
     create as create,
     drop_folder as drop_folder,
