@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.lake import open_log
+from tests.cases import some
 from tests.spark.engine_lab import Lab, without_check
 
 ODD = "a b, (c)=d;`e"
@@ -51,7 +52,7 @@ DEFINITIONS = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["INCREMENTAL", "FULL"])
+@pytest.mark.parametrize("mode", some(1, ["INCREMENTAL", "FULL"]))
 def test_a_definition_gets_other_columns(lab: Lab, mode: str) -> None:
     for query in DEFINITIONS:
         alter(lab, "d", query, f"REFRESH_MODE = {mode}")
@@ -82,6 +83,7 @@ def test_a_source_gets_other_columns_and_readers_go_on(lab: Lab) -> None:
         assert lab.sql("SELECT k, `$ACTION` FROM s WHERE k = 4 AND `$ACTION` = 'INSERT'")
 
 
+@pytest.mark.nightly
 def test_names_are_kept_by_copies_and_returns(lab: Lab) -> None:
     query = "SELECT k, sum(p) FROM t GROUP BY k"
     lab.dynamic_table("d", query)
