@@ -66,10 +66,8 @@ _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
     "timestamp_ntz", "string", "boolean",
 })  # fmt: skip
-TOO_WIDE = (
-    "a sum left the 37 digits that are kept: cast its argument to a narrower DECIMAL, "
-    "or use REFRESH_MODE = FULL"
-)
+_SUMMED_DIGITS = 27
+"""Spark sums decimals of so many as one of 37, and two of those are added without rounding."""
 
 
 class Kind(StrEnum):
@@ -80,25 +78,25 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateColumn:
-    """A stored partial result: `value` is summed (or its extreme taken) over a group's rows.
-
-    `tight`: the type is one digit narrower than the query's own sum, so that a sum which leaves
-    it has to fail the refresh; it must not become NULL.
-    """
+    """A stored partial result: `value` is summed (or its extreme taken) over a group's rows."""
 
     id: str
     type: str
     kind: Kind
     value: Expr
-    tight: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An aggregate kept from state: its state columns, and its value from them (and `__dt_n`)."""
+    """An aggregate kept from state: its state columns, and its value from them (and `__dt_n`).
+
+    `outside` is the state column that counts the values which the others leave out: of a group
+    that has any, the value is the query's own, computed again from its rows.
+    """
 
     state: tuple[StateColumn, ...]
     result: Expr
+    outside: str = ""
 
 
 def is_floating(type_: str) -> bool:
@@ -164,47 +162,56 @@ def _count_if(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Ke
 
 
 def wide(type_: str) -> str | None:
-    """The type that sums of `type_` are kept in: it cannot overflow before the result does, or it
-    is tight."""
+    """The type that sums of `type_` are kept in, where it cannot overflow before the result."""
     if type_ in ("tinyint", "smallint", "int"):
         return "bigint"
     if type_ == "bigint":
         return "decimal(37,0)"
     match = _DECIMAL.match(type_)
-    if match and int(match[2]) <= 37:
+    if match and int(match[2]) <= _SUMMED_DIGITS:
         return f"decimal(37,{match[2]})"
     return None
 
 
-def _is_tight(type_: str) -> bool:
-    """Spark sums decimal(p,s) as decimal(p+10,s), 38 digits at most; 37 are kept."""
+def _inside(arg: Expr, type_: str) -> Expr | None:
+    """Whether a decimal of more digits than can be summed has no more of them; None: it has not
+    by its type."""
     match = _DECIMAL.match(type_)
-    return match is not None and int(match[1]) > 27
+    if match is None or int(match[1]) <= _SUMMED_DIGITS:
+        return None
+    limit = 10 ** (_SUMMED_DIGITS - int(match[2]))
+    return expr(f"({{x}} > -{limit}.0 AND {{x}} < {limit}.0)", x=arg)
 
 
-def _sum_state(
-    call: Call, result: str, kept_in: str, type_: str
-) -> tuple[StateColumn, StateColumn]:
+def _sum_state(call: Call, result: str, kept_in: str, type_: str) -> tuple[StateColumn, ...]:
+    """The sum, how many values it is of, and how many are outside of what is summed."""
     (arg,) = call.args
-    cast = "CAST({x} AS " + kept_in.upper() + ")"
-    if type_.startswith("decimal(38,"):
-        cast = f"COALESCE({cast}, CASE WHEN {{x}} IS NOT NULL THEN RAISE_ERROR('{TOO_WIDE}') END)"
-    value = expr(cast, x=arg)
-    total = StateColumn(hidden(f"{result}_s"), kept_in, Kind.SUM, value, _is_tight(type_))
-    return total, _counter(hidden(f"{result}_n"), _present(call.args))
+    counter = _counter(hidden(f"{result}_n"), _present(call.args))
+    name, inside = hidden(f"{result}_s"), _inside(arg, type_)
+    if inside is None:
+        value = expr("CAST({x} AS " + kept_in.upper() + ")", x=arg)
+        return StateColumn(name, kept_in, Kind.SUM, value), counter
+    narrow = kept_in.replace("37", str(_SUMMED_DIGITS), 1).upper()
+    value = expr(f"CASE WHEN {{inside}} THEN CAST({{x}} AS {narrow}) END", inside=inside, x=arg)
+    others = _counter(hidden(f"{result}_o"), expr("NOT {inside}", inside=inside))
+    return StateColumn(name, kept_in, Kind.SUM, value), counter, others
+
+
+def _kept_sum(state: tuple[StateColumn, ...], result: Expr) -> Kept:
+    return Kept(state, result, state[2].id if len(state) > 2 else "")
 
 
 def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     kept_in = wide(types[0])
     if kept_in is None:
         return None
-    total, counter = _sum_state(call, result, kept_in, types[0])
+    state = total, counter, *_ = _sum_state(call, result, kept_in, types[0])
     value = expr(
         "CASE WHEN {n} > 0 THEN CAST({s} AS " + type_.upper() + ") END",
         n=col(counter.id),
         s=col(total.id),
     )
-    return Kept((total, counter), value)
+    return _kept_sum(state, value)
 
 
 def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
@@ -216,11 +223,11 @@ def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
     kept_in = wide(types[0])
     if kept_in is None:
         return None
-    total, counter = _sum_state(call, result, kept_in, types[0])
+    state = total, counter, *_ = _sum_state(call, result, kept_in, types[0])
     s, n = col(total.id), col(counter.id)
     if types[0] in _INTEGRAL:
         value = expr("CASE WHEN {n} > 0 THEN CAST({s} AS DOUBLE) / {n} END", s=s, n=n)
-        return Kept((total, counter), value)
+        return _kept_sum(state, value)
     match = _DECIMAL.match(types[0])
     assert match, types
     precision, scale = int(match[1]), int(match[2])
@@ -239,7 +246,7 @@ def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
         s=s,
         n=n,
     )
-    return Kept((total, counter), value)
+    return _kept_sum(state, value)
 
 
 def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:

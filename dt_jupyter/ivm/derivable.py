@@ -149,16 +149,21 @@ class _Groups:
 
     def _columns_of(self, old: StageColumn, new: StageColumn) -> list[tuple[str, str]] | None:
         if old.kept is None and new.kept is None:
-            shown = (n for n, e in self.old_stage.outputs if e.column == old.id)
-            name = next(shown, None)
-            return None if name is None else [(new.id, name)]
+            return self._own_value(old, new)
         if old.kept is None or new.kept is None:
             return None
-        kinds = [[(s.type, s.kind, s.tight) for s in k.kept.state] for k in (old, new) if k.kept]
+        kinds = [[(s.type, s.kind) for s in k.kept.state] for k in (old, new) if k.kept]
         if kinds[0] != kinds[1]:
             return None
+        own = self._own_value(old, new) if new.kept.outside else []
         pairs = zip(new.kept.state, old.kept.state, strict=True)
-        return [(n.id, o.id) for n, o in pairs]
+        return None if own is None else [*own, *((n.id, o.id) for n, o in pairs)]
+
+    def _own_value(self, old: StageColumn, new: StageColumn) -> list[tuple[str, str]] | None:
+        """The value that no state tells, from the column that shows it."""
+        shown = (n for n, e in self.old_stage.outputs if e.column == old.id)
+        name = next(shown, None)
+        return None if name is None else [(new.own, name)]
 
 
 def _inlined(call: Call, columns: Mapping[str, Expr]) -> Call:

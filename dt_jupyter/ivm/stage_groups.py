@@ -9,6 +9,7 @@ from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, Kept, argument_types, arg
 from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import Aggregate, Call, TypesOf
+from dt_jupyter.model.hidden import hidden
 
 HAS_MAP = re.compile(r"\bmap<")
 """Of types: values that do not compare."""
@@ -22,6 +23,14 @@ class StageColumn:
     call: Call
     type: str
     kept: Kept | None
+
+    @property
+    def own(self) -> str:
+        """The column with the value that the query's own call gives, where that may be the only
+        way to it; else empty."""
+        if self.kept is None:
+            return self.id
+        return hidden(f"{self.id}_own") if self.kept.outside else ""
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,7 @@ from .types import (
     strip_metadata as strip_metadata,
 )
 from .write.backing_table import (
+    admit_schema as admit_schema,
     backing_properties as backing_properties,
     create as create,
     drop_folder as drop_folder,

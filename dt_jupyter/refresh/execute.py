@@ -15,13 +15,12 @@ from dt_jupyter.lake import (
     Committed,
     Overwrite,
     SmallTables,
+    admit_schema,
     backing_properties,
     create,
     is_delta,
     open_log,
-    recluster,
     remove_folder,
-    sql_string,
     sql_table,
     stored_schema,
 )
@@ -74,7 +73,7 @@ class Outcome:
 
 
 FORMAT = "dt_jupyter.stateFormat"
-STATE_FORMAT = "5"
+STATE_FORMAT = "6"
 """What the columns of backing tables mean, and which stages a query is cut into: a release that
 changes either takes the next number, and tables of another one are computed anew."""
 
@@ -103,22 +102,8 @@ def prepare(
     stored = stored_schema(log.metadata())
     if [(f.name, f.dataType) for f in stored] == [(f.name, f.dataType) for f in schema]:
         return False
-    _keep_statistics_of_what_stays(spark, path, stored, schema)
+    admit_schema(spark, log, stored, schema)
     return True
-
-
-def _keep_statistics_of_what_stays(
-    spark: SparkSession, path: Path, stored: StructType, new: StructType
-) -> None:
-    """Delta refuses a schema without a column that statistics are asked of, and no overwrite
-    changes that property; nor may it be one that rows are clustered by. The change of a property
-    is no change of rows to anyone."""
-    recluster(spark, open_log(path), ())
-    kept = {(f.name, f.dataType) for f in stored}
-    both = type(new)([f for f in new.fields if (f.name, f.dataType) in kept])
-    name = "delta.dataSkippingStatsColumns"
-    listed = sql_string(backing_properties(both)[name])
-    spark.sql(f"ALTER TABLE {sql_table(path)} SET TBLPROPERTIES ('{name}' = {listed})")
 
 
 @dataclass(frozen=True)

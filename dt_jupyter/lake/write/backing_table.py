@@ -12,7 +12,7 @@ from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.paths import TablePath, local, sql_path, sql_string, sql_table
 from dt_jupyter.lake.storage.mounts import folder_exists, is_delta, move_folder
 from dt_jupyter.lake.types import allow_nulls, is_inexact
-from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql
+from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql, recluster
 from dt_jupyter.lake.write.create_commit import plain_fields, write_first
 from dt_jupyter.lake.write.locks import lock_file
 from dt_jupyter.lake.write.writer_spark import MICROS
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FEED = "delta.enableChangeDataFeed"
+MAPPING = "delta.columnMapping.mode"
 _AWKWARD = frozenset(" ,;{}()\n\t=")
 _SKIPPING = frozenset(
     ("byte", "short", "integer", "long", "string", "date", "timestamp", "timestamp_ntz")
@@ -62,8 +63,32 @@ def backing_properties(
         STATISTICS: ",".join(_skipping(schema, cluster_by)),
     }
     if _has_awkward_names(schema):
-        found["delta.columnMapping.mode"] = "name"
+        found[MAPPING] = "name"
     return {**found, **(extra or {})}
+
+
+def admit_schema(spark: SparkSession, log: TableLog, stored: StructType, new: StructType) -> None:
+    """Make a backing table with the schema `stored` one that an overwrite may give the schema
+    `new`: a metadata commit, which changes no rows.
+
+    Delta refuses a schema without a column that has statistics or that rows are clustered by, and
+    an awkward name without column mapping. With it, it refuses to lose a column while the change
+    feed is on: the feed is off for that overwrite, whose commit turns it on again.
+    """
+    recluster(spark, log, ())
+    kept = {(f.name, f.dataType) for f in stored}
+    both = type(new)([f for f in new.fields if (f.name, f.dataType) in kept])
+    changed = {STATISTICS: ",".join(_skipping(both))}
+    mapped = log.metadata().mapping != "none"
+    if not mapped and _has_awkward_names(new):
+        changed[MAPPING], mapped = "name", True
+    if mapped and len(both.fields) < len(stored.fields):
+        changed[FEED] = "false"
+    spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({_pairs(changed)})")
+
+
+def _pairs(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in properties.items())
 
 
 def _retention(days: float) -> dict[str, str]:
@@ -77,8 +102,7 @@ def retain(spark: SparkSession, log: TableLog, days: float) -> bool:
     wanted, known = _retention(days), log.properties()
     if all(known.get(k) == v for k, v in wanted.items()):
         return False
-    pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in wanted.items())
-    spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({pairs})")
+    spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({_pairs(wanted)})")
     return True
 
 
@@ -131,8 +155,7 @@ def create(
     columns = _ddl(spark, typed)
     paths = clusterable_paths(_fields(typed), cluster_by)
     cluster = f" CLUSTER BY ({', '.join(map(path_sql, paths))})" if paths else ""
-    pairs = ", ".join(f"{sql_string(k)} = {sql_string(v)}" for k, v in chosen.items())
-    listed = f" TBLPROPERTIES ({pairs})" if pairs else ""
+    listed = f" TBLPROPERTIES ({_pairs(chosen)})" if chosen else ""
     spark.sql(f"CREATE TABLE {sql_table(path)} ({columns}) USING delta{cluster}{listed}")
 
 
@@ -225,6 +248,7 @@ def restore_folder(dropped: TablePath, path: TablePath) -> None:
 
 __all__ = [
     "FEED",
+    "admit_schema",
     "backing_properties",
     "create",
     "drop_folder",

@@ -20,6 +20,7 @@ from dt_jupyter.lake.storage.mounts import open_log
 from dt_jupyter.lake.storage.questions import ask_again, ask_once
 from dt_jupyter.lake.storage.table_place import TablePlace, table_place
 from dt_jupyter.lake.write import writer_engine, writer_rs, writer_spark
+from dt_jupyter.lake.write.backing_table import enable_feed
 from dt_jupyter.lake.write.clustering import recluster
 from dt_jupyter.lake.write.commit_values import (
     Append,
@@ -104,7 +105,7 @@ def _locked(
     if local:
         place.add_checksum(log, mine.version)
     if request.cluster_by is not None and spark is not None:
-        _recluster(spark, log, request.cluster_by)
+        _restore_layout(spark, log, request.cluster_by)
     if local and spark is not None:
         spark.catalog.refreshByPath(text_of_path(log.path))
     new = log.new_files(mine.version, mine.version)
@@ -155,12 +156,16 @@ def _choose(
     return _Writing(writer_spark.NAME, refusal, run, rows)
 
 
-def _recluster(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
-    """The commit stands: what fails here is told, and tried again by the next one."""
+def _restore_layout(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
+    """What an overwrite of other columns took away: clustering, and the feed. The commit stands:
+    what fails here is told, and tried again by the next one."""
     try:
         recluster(spark, log, columns)
+        if not log.metadata().feed:
+            enable_feed(spark, log.path)
+            table_place(log.path).settle((), log.version())
     except Exception as e:
-        _log.warning("%s could not be clustered by %s: %s", log.path, ", ".join(columns), e)
+        _log.warning("the layout of %s could not be restored: %s", log.path, e)
 
 
 def _requirements(

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
-    TOO_WIDE,
     End,
     Expr,
     Group,
+    Kept,
     Kind,
     Rel,
     Stage,
@@ -147,9 +147,9 @@ class GroupSql:
         items = [*keys, f"COUNT(*) AS {COUNT}"]
         items += [f"{_zero(s, initial(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
         items += [
-            f"{a.call.text.sql(quote)} AS {quote(a.id)}"
+            f"{a.call.text.sql(quote)} AS {quote(a.own or a.id)}"
             for a in self.top.aggregates
-            if a.kept is None or a in self.top.once
+            if a.own or a in self.top.once
         ]
         rows = render(at(source, End.NEW))
         return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
@@ -166,7 +166,7 @@ class GroupSql:
             return f"CASE WHEN {alive} THEN {text} END" if alive and e.column is None else text
 
         values = [
-            f"{a.kept.result.sql(quote)} AS {quote(a.id)}"
+            f"{_value(a, a.kept)} AS {quote(a.id)}"
             for a in self.top.aggregates
             if a.kept and a not in self.top.once
         ]
@@ -210,11 +210,7 @@ class GroupSql:
         arguments = tuple(quote(c) for _, a in self.once for c in self._arguments(a))
         items += [f"o.{quote(n)} AS {quote(a.id)}" for n, a in self.once]
         items += [f"t.{c}" for c in arguments]
-        rescan = (
-            "TRUE"
-            if self.top.recomputes
-            else " OR ".join(_reached(s) for s in self.states if s.kind is not Kind.SUM) or "FALSE"
-        )
+        rescan = "TRUE" if self.top.recomputes else " OR ".join(self._reasons) or "FALSE"
         same = " AND ".join(
             [
                 f"t.{COUNT} = 0",
@@ -243,12 +239,19 @@ class GroupSql:
             self._with_placeholders(joined), (op, RESCAN, EXISTED, *arguments), alive
         )
 
+    @property
+    def _reasons(self) -> list[str]:
+        """What makes it necessary to ask the sources for a group."""
+        outside = {a.kept.outside for a in self.top.aggregates if a.kept}
+        reached = [_reached(s) for s in self.states if s.kind is not Kind.SUM]
+        return [*reached, *(f"{_merge(s)} <> 0" for s in self.states if s.id in outside)]
+
     def _with_placeholders(self, joined: str) -> str:
         """Aggregates that are recomputed have no value yet; the rescan gives it."""
-        missing = [a for a in self.top.aggregates if a.kept is None]
+        missing = [a for a in self.top.aggregates if a.own]
         if not missing:
             return joined
-        nulls = [f"CAST(NULL AS {a.type}) AS {quote(a.id)}" for a in missing]
+        nulls = [f"CAST(NULL AS {a.type}) AS {quote(a.own)}" for a in missing]
         return f"SELECT {_list(['*', *nulls])}\nFROM (\n{joined}\n)"
 
     def rescan(
@@ -270,28 +273,25 @@ class GroupSql:
         return f"SELECT {_list([*items, op])}\nFROM {joined}"
 
 
+def _value(a: StageColumn, kept: Kept) -> str:
+    """An aggregate's value from its state, or the query's own where that has not all."""
+    result = kept.result.sql(quote)
+    if not kept.outside:
+        return result
+    return f"CASE WHEN {quote(kept.outside)} = 0 THEN {result} ELSE {quote(a.own)} END"
+
+
 def _zero(state: StateColumn, text: str) -> str:
     """A sum over no values is zero here; an extreme stays NULL."""
     if state.kind is not Kind.SUM:
         return text
-    if not state.tight:
-        return _kept_in(state, f"COALESCE({text}, 0)")
-    none = f"COUNT({state.value.sql(quote)}) = 0"  # without ANSI a sum that overflows is NULL
-    return _kept_in(state, f"COALESCE({text}, CASE WHEN {none} THEN 0 END)")
-
-
-def _kept_in(state: StateColumn, text: str) -> str:
-    """A sum in the type of its state; one that does not fit fails the refresh, in any ANSI mode."""
-    cast = f"CAST({text} AS {state.type})"
-    if not state.tight:
-        return cast
-    return f"COALESCE({cast}, RAISE_ERROR('{TOO_WIDE}'))"
+    return f"CAST(COALESCE({text}, 0) AS {state.type})"
 
 
 def _merge(state: StateColumn) -> str:
     old, new = f"o.{quote(state.id)}", f"t.{quote(state.id)}"
     if state.kind is Kind.SUM:
-        return _kept_in(state, f"COALESCE({old}, CAST(0 AS {state.type})) + {new}")
+        return f"CAST(COALESCE({old}, CAST(0 AS {state.type})) + {new} AS {state.type})"
     return f"{'LEAST' if state.kind is Kind.MIN else 'GREATEST'}({old}, {new})"
 
 

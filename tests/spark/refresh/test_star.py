@@ -211,3 +211,20 @@ def test_a_source_that_is_not_delta_may_change_its_columns(lab: Lab) -> None:
         lab.spark.sql("DROP TABLE shop.plain")
     lab.spark.sql("DROP VIEW shop.foreign_star")
     lab.spark.sql("DROP SCHEMA shop CASCADE")
+
+
+def test_a_partition_column_that_is_not_used_may_change_its_name(lab: Lab) -> None:
+    make(lab, "ro", properties=f"PARTITIONED BY (c) {MAPPED}")
+    lab.insert("ro", "1, 2, 3", "4, 5, 3", "4, 6, NULL")
+    texts = {"d": "SELECT a, sum(b) AS s FROM ro GROUP BY a", "e": "SELECT a, b FROM ro"}
+    for name, text in texts.items():
+        lab.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} AS {text}")
+    for change in (
+        "ALTER TABLE ro RENAME COLUMN c TO cc",
+        "DELETE FROM ro WHERE a = 1; ALTER TABLE ro RENAME COLUMN cc TO c",
+        "ALTER TABLE ro RENAME COLUMN c TO `c c`; UPDATE ro SET b = 9 WHERE `c c` IS NULL",
+    ):
+        lab.sql(f"{change}; INSERT INTO ro VALUES (7, 8, 9)")
+        for name, text in texts.items():
+            assert lab.refresh(name) == "INCREMENTAL", change
+            agrees(lab, name, text)

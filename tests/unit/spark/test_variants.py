@@ -24,11 +24,26 @@ CASES: list[tuple[T.DataType, list[Any]]] = [
 ]
 
 
+def hollow(values: pa.Array) -> pa.Array:
+    """The values as Spark sends them: what lies under a NULL is NULL."""
+    kind, mask = values.type, values.is_null()
+    if pa.types.is_struct(kind):
+        parts = [hollow(part) for part in values.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
+    if pa.types.is_map(kind):
+        items = hollow(values.items)
+        return pa.MapArray.from_arrays(values.offsets, values.keys, items, type=kind, mask=mask)
+    if pa.types.is_list(kind):
+        inner = hollow(values.values)
+        return pa.ListArray.from_arrays(values.offsets, inner, type=kind, mask=mask)
+    return values
+
+
 @pytest.mark.parametrize(("kind", "values"), CASES, ids=lambda c: str(c)[:30])
 def test_rows_fit_the_types_of_pyspark(kind: T.DataType, values: list[Any]) -> None:
     shape = to_arrow_schema(T.StructType([T.StructField("v", kind)]))
     opened = pa.schema([_open(f) for f in shape])
-    rows = pa.table([pa.array(values, opened.field("v").type)], schema=opened)
+    rows = pa.table([hollow(pa.array(values, opened.field("v").type))], schema=opened)
     for some in (rows, rows.slice(1), rows.slice(1, 1), rows.slice(0, 0)):
         filled = fill_variants(some)
         assert filled.schema == some.schema
