@@ -31,6 +31,7 @@ from dt_jupyter.model import (
     Clock,
     DTError,
     DynamicTable,
+    FrozenRegion,
     Initialize,
     Name,
     RefreshMode,
@@ -119,6 +120,7 @@ class Creator:
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")
             self.require_plan(spark, statement.query)
+            self._require_condition(spark, request.frozen)
             try:
                 defined = self.definer.define(spark, request, settings)
                 require_clusterable(defined.definition, statement.cluster_by)
@@ -132,6 +134,11 @@ class Creator:
         """DT-52xx for a query whose plan is not open to the session's role."""
         if self.access.guarded:
             self.rights.judge(spark, query)
+
+    def _require_condition(self, spark: SparkSession, frozen: FrozenRegion | None) -> None:
+        """As `require_plan`, of a condition: its columns need not be known for that."""
+        if frozen is not None:
+            self.require_plan(spark, f"SELECT 1 WHERE (\n{frozen.where}\n)")
 
     def _require_read(self, query: str) -> None:
         with suppress(Refused):  # only Spark reads it: its definition is looked at
@@ -271,6 +278,7 @@ class Creator:
         definition = with_region(table, where)
         defined = Defined(definition, None, table.effective_mode, table.mode_reason)
         with self.sessions.lease(table.warehouse, definition.settings) as spark:
+            self._require_condition(spark, definition.frozen)
             self.definer.require_region(spark, table.name, definition)
             if table.effective_mode is RefreshMode.INCREMENTAL and table.frontier is not None:
                 require_keepable(self.definer, spark, table, definition)

@@ -44,7 +44,8 @@ def test_a_function_is_its_owners(lab: Lab) -> None:
         if not temporary.startswith("IDENT"):
             hides = f"CREATE OR REPLACE TEMPORARY FUNCTION {temporary}(x INT) RETURNS INT RETURN 7"
             assert "DT-5201" in refused_of(lab, hides), name
-    for name in ("pubf", "lone", "IF EXISTS lone", "length_of"):
+    refused_of(lab, "DROP FUNCTION length_of")
+    for name in ("pubf", "lone", "IF EXISTS lone"):
         told = refused_of(lab, f"DROP FUNCTION {name}")
         assert "DT-5201" in told or "DT-1115" in told, told
     assert {f.name for f in lab.context.catalog.functions()} == {"pubf", "length_of"}
@@ -52,10 +53,6 @@ def test_a_function_is_its_owners(lab: Lab) -> None:
     lab.insert("t", "5")
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == [(2,), (6,)]
-    assert (
-        "CREATE FUNCTION" in refused_of(lab, "REVOKE CREATE ON SCHEMA default FROM ROLE public")
-        or code_of(lambda: None) is None
-    )
     lab.sql("DROP FUNCTION lone; DROP DYNAMIC TABLE d; DROP FUNCTION pubf")
     lab.engine.drop_udf("length_of")
 
