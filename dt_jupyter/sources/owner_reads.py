@@ -20,7 +20,7 @@ from dt_jupyter.model import (
     error,
     require,
 )
-from dt_jupyter.sources.source_names import name_of
+from dt_jupyter.sources.source_names import UNKNOWN, name_of
 from dt_jupyter.sql import table_places
 
 
@@ -71,8 +71,9 @@ def _kind(definition: Definition, name: Name) -> Named:
 
 def direct_reads(definition: Definition) -> list[Name]:
     """What a definition's query names itself; what is read through views is theirs to read. All of
-    it where only Spark understands the text."""
-    known = [s.name for s in definition.sources] + [v.name for v in definition.views]
+    it where only Spark understands the text; what is not known Spark's plan tells."""
+    sources = [s.name for s in definition.sources if s.name != UNKNOWN]
+    known = sources + [v.name for v in definition.views]
     named = named_in(definition.query, definition.current_schema)
     if named is None:
         return known

@@ -21,6 +21,7 @@ from dt_jupyter.model import (
     Definition,
     DeliveryRecord,
     DTError,
+    DynamicTable,
     Name,
     Named,
     Reason,
@@ -34,7 +35,7 @@ from dt_jupyter.model import (
     error,
     require,
 )
-from dt_jupyter.sources import direct_reads, holder, name_of
+from dt_jupyter.sources import UNKNOWN, direct_reads, holder, name_of
 from dt_jupyter.spark import (
     FILE_SCHEMAS,
     PlanRead,
@@ -351,7 +352,8 @@ class Access:
         waiting, seen = list(names), set(names)
         while waiting and self.bound:
             name = waiting.pop()
-            if not self._may_read(name):
+            table = self.catalog.get(name)
+            if not self._may_read(name) or (table is not None and self._reads_unknown(table)):
                 return False
             reads = self._read_by(name) - seen
             seen |= reads
@@ -366,6 +368,12 @@ class Access:
         if relation is None or relation.kind is not RelationKind.VIEW:
             return set()
         return {name_of(parts, name.schema) for parts, *_ in table_places(relation.text or "")}
+
+    def _reads_unknown(self, table: DynamicTable) -> bool:
+        """Whether only its owner's plan tells what a dynamic table reads, and the role is not the
+        owner."""
+        unknown = any(s.name == UNKNOWN for s in table.definition.sources)
+        return unknown and not self.may(Right.OWNERSHIP, table.name)
 
     def _may_read(self, name: Name) -> bool:
         try:
