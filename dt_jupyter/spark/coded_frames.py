@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +44,23 @@ def _acting(action: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(action)
     def act(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return action(self, *args, **kwargs)
+            found = action(self, *args, **kwargs)
+            return _each(self, found) if action.__name__ == "toLocalIterator" else found
         except Exception as e:
             failure = self._words(e)
         raise failure  # outside: an error that hides values has no context
 
     return act
+
+
+def _each(frame: Any, rows: Iterator[Any]) -> Iterator[Any]:
+    """Rows as they come, whose jobs run meanwhile."""
+    try:
+        yield from rows
+        return
+    except Exception as e:
+        failure = frame._words(e)
+    raise failure
 
 
 __all__ = ["code_frame", "failure_in"]

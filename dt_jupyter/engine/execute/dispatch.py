@@ -19,7 +19,7 @@ from dt_jupyter.engine.execute import (
 from dt_jupyter.engine.execute.named_places import place_at_name
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.naming import require_names
-from dt_jupyter.engine.rights.concealment import concealed, hidden_by
+from dt_jupyter.engine.rights.concealment import concealed, has_values, hidden_by
 from dt_jupyter.engine.rights.lives import followed
 from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.model import DTError
@@ -47,7 +47,8 @@ def execute(
             return HANDLERS[type(statement)](context, statement, origin)
     except DTError as e:
         placed = access.discreet(place_at_name(e, statement, origin.script))
-        told = concealed(access, placed, hidden_by(access, statement, context.schema()))
+        need = hidden_by(access, statement, context.schema()) if has_values(placed) else None
+        told = concealed(access, placed, need)
         if told is e:
             raise
         if told is placed:

@@ -51,9 +51,14 @@ def hidden_by(access: Access, statement: S.Statement, schema: str) -> str | None
     return None
 
 
+def has_values(failure: DTError) -> bool:
+    """Whether a row may have a part in the error."""
+    return not _KEEPS_VALUES.match(failure.code)
+
+
 def concealed(access: Access, failure: DTError, need: str | None) -> DTError:
     """The error without its values, for who lacks the right that it takes to read them."""
-    if need is None or _KEEPS_VALUES.match(failure.code):
+    if need is None or not has_values(failure):
         return failure
     told = access.hidden_error(_kind(failure), need)
     if "problem" in failure.facts:
@@ -71,4 +76,4 @@ def _kind(failure: DTError) -> str:
     return known[0].strip("[]") if known is not None else failure.code
 
 
-__all__ = ["concealed", "hidden_by", "hidden_from"]
+__all__ = ["concealed", "has_values", "hidden_by", "hidden_from"]

@@ -161,8 +161,9 @@ def test_undrop_asks_for_the_owner_of_exactly_what_was_dropped(
 ) -> None:
     """Of three kinds: what another owned last under the same name gives no right."""
     guest, folder = engines["guest"], world.context.layout.tables
-    guest.sql(f"CREATE TABLE own (id INT) USING delta LOCATION '{folder}/own'; DROP TABLE own")
-    guest.sql("UNDROP TABLE own; INSERT INTO own VALUES (1)")
+    world.sql(f"CREATE TABLE own (id INT) USING delta LOCATION '{folder}/own'")
+    world.sql("GRANT OWNERSHIP ON TABLE own TO ROLE guest")
+    guest.sql("DROP TABLE own; UNDROP TABLE own; INSERT INTO own VALUES (1)")
     assert world.sql("SELECT * FROM own") == [(1,)]
     guest.sql("CREATE DYNAMIC TABLE both AS SELECT id FROM own; CREATE STREAM both_s ON TABLE own")
     guest.sql("DROP DYNAMIC TABLE both; UNDROP DYNAMIC TABLE both; DROP DYNAMIC TABLE both")
