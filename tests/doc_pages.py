@@ -29,6 +29,7 @@ RUN = tuple(
 """The pages whose blocks are run, each in order on a lake of its own."""
 NOT_RUN = {
     "console": "commands of a shell, which install packages or do not end",
+    "toml": "the packaging of a driver, which tests/sinks installs from examples/",
     "text": "what the block above it gives; after `sql` it is compared with it",
 }
 """The languages of blocks that are not run, and why."""

@@ -232,3 +232,22 @@ def _reset_classic(session: SparkSession, confs: Mapping[str, str]) -> None:
     state.conf().clear()
     state.conf().setConf(wanted)
     state.catalog().clearTempTables()
+    _forget_functions(session, state)
+
+
+_BUILT_IN: weakref.WeakKeyDictionary[SparkSession, list[Any]] = weakref.WeakKeyDictionary()
+"""The functions of classic sessions at their first reset, as Java's lists, in the order of their
+registries."""
+
+
+def _forget_functions(session: SparkSession, state: Any) -> None:
+    """Lasting functions are looked up when they are next called. A session caches the body of each
+    that it has run, also after another session has replaced or dropped it."""
+    registries = (state.functionRegistry(), state.tableFunctionRegistry())
+    known = _BUILT_IN.setdefault(session, [r.listFunction() for r in registries])
+    for registry, built_in in zip(registries, known, strict=True):
+        others = registry.listFunction().diff(built_in)
+        for place in range(others.size()):
+            name = others.apply(place)
+            if not str(name.toString()).startswith("system."):  # where temporary ones are
+                registry.dropFunction(name)

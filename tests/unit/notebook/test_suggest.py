@@ -90,7 +90,7 @@ def offered(text: str) -> list[str]:
         ("%%dt\nALTER SINK |", ["app_orders", "hook"]),
         ("%%dt\nDROP SINK IF EXISTS a|", ["app_orders"]),
         ("%%dt\ndescribe sink h|", ["hook"]),
-        ("%%dt\nALTER SINK hook re|", ["resume", "refresh", "reset"]),
+        ("%%dt\nALTER SINK hook re|", ["resume", "refresh", "reset", "retry dead letters"]),
         ("%%dt\nALTER SINK hook SET TARGET_|", ["TARGET_LAG"]),
         ("%%dt\nCREATE SINK s FROM TABLE ord|", ["orders"]),
         ("%%dt\nCREATE SINK s FROM DYNAMIC TABLE |", ["daily"]),

@@ -77,6 +77,10 @@ SECRETS = {
 }
 
 
+OWN_OPTIONS = [scheme for scheme in STORES if scheme != "process"]
+"""Drivers that know their options; a program is given all of them."""
+
+
 @pytest.mark.parametrize("scheme", [*STORES, "unheard-of"])
 def test_what_is_not_known_to_be_plain_is_hidden(scheme: str) -> None:
     """For each driver: in the address, in its representation, and in the URL and the options."""
@@ -88,7 +92,7 @@ def test_what_is_not_known_to_be_plain_is_hidden(scheme: str) -> None:
     assert shown_url("http://h:99999999/s3cret") == "***"
 
 
-@pytest.mark.parametrize("scheme", list(STORES))
+@pytest.mark.parametrize("scheme", OWN_OPTIONS)
 def test_each_option_of_a_driver_is_plain_or_a_secret(scheme: str) -> None:
     """A driver's options are told by what it says of one that it does not know."""
     with refused("DT-1002") as problem:
@@ -195,7 +199,7 @@ def test_a_number_that_is_none_is_refused(value: str) -> None:
 
 
 def test_every_driver_has_a_word_for_each_type_and_refuses_unknown_options() -> None:
-    for scheme in STORES:
+    for scheme in OWN_OPTIONS:
         with refused("DT-1002"):
             open_driver(parse_store_url(f"{scheme}://h/x", {"no_such_option": "1"}))
 
