@@ -74,12 +74,13 @@ def drop_schema(
     lake's tables are put aside. It is dropped whole or not at all: from when Spark has dropped it,
     it is completed, and until then a failure brings all of it back."""
     there = context.spark.catalog.databaseExists(quote(schema))
+    ids = schema_object_ids(context.access, schema)
     dropping = StatementStep(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})
     with context.log.begin(f"DROP SCHEMA {plain(schema)}", dropping) as record:
         if there and cascade:
             _put_aside(context, schema, record)
         done = run()
-        record.decide(StepKind.FORGET_SCHEMA, **_held_by_catalog(context, schema))
+        record.decide(StepKind.FORGET_SCHEMA, **_held_by_catalog(context, schema), ids=ids)
     return done
 
 
@@ -113,7 +114,6 @@ def _held_by_catalog(context: Context, schema: str) -> dict[str, Any]:
         ],
         "tables": [t.table_id for t in catalog.tables() if t.name.schema == schema],
         "views": [v.name.table for v in catalog.views() if v.name.schema == schema],
-        "ids": schema_object_ids(context.access, schema),
     }
 
 

@@ -20,7 +20,7 @@ CONTINUOUS = frozenset({
 })  # fmt: skip
 """Functions of one number. A test moves the argument of each by 1e-12 and compares the values."""
 _OF_SEVERAL = frozenset({
-    "ARRAY", "GREATEST", "HYPOT", "LEAST", "NAMED_STRUCT", "STRUCT", "TRY_ADD", "TRY_MULTIPLY",
+    "ARRAY", "GREATEST", "HYPOT", "LEAST", "NAMED_STRUCT", "TRY_ADD", "TRY_MULTIPLY",
     "TRY_SUBTRACT",
 })  # fmt: skip
 _BY_FIRST = frozenset({"POW", "POWER", "TRY_DIVIDE"})
@@ -193,6 +193,10 @@ class _Judge:
         first, *others = group.args
         return self.decides(group) if any(map(self.reads, others)) else self.value(first)
 
+    def struct(self, group: _Group) -> str | None:
+        """STRUCT(value AS name, …)."""
+        return self.first(self.value(_without_name(a)) for a in group.args)
+
     def chosen(self, group: _Group) -> str | None:
         """IF, or NVL2: the first argument decides."""
         first, *others = group.args
@@ -227,7 +231,7 @@ _RULES: dict[str, Callable[[_Judge, _Group], str | None]] = {
     **dict.fromkeys(_FIRST_NOT_NULL, _Judge.coalesce),
     **dict.fromkeys(_BY_FIRST, _Judge.by_first),
     "IF": _Judge.chosen, "NVL2": _Judge.chosen,
-    "CAST": _Judge.cast, "TRY_CAST": _Judge.cast, "CASE": _Judge.case,
+    "STRUCT": _Judge.struct, "CAST": _Judge.cast, "TRY_CAST": _Judge.cast, "CASE": _Judge.case,
 }  # fmt: skip
 
 
@@ -264,6 +268,11 @@ def _split(items: _Items, words: frozenset[str]) -> list[list[_Item]]:
 
 def _is(item: _Item) -> bool:
     return isinstance(item, str) and item.upper() == "IS"
+
+
+def _without_name(items: _Items) -> _Items:
+    named = len(items) > 2 and isinstance(items[-2], str) and items[-2].upper() == "AS"
+    return items[:-2] if named else items
 
 
 def _is_constant(word: _Item) -> bool:

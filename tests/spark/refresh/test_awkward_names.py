@@ -59,6 +59,7 @@ def test_a_definition_gets_other_columns(lab: Lab, mode: str) -> None:
         goes_on(lab, "d", query, mode)
 
 
+@pytest.mark.nightly
 def test_a_source_gets_other_columns_and_readers_go_on(lab: Lab) -> None:
     texts = {"star": "SELECT * FROM t", "sums": "SELECT k, sum(p) FROM t GROUP BY k"}
     for name, text in texts.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases import some
 from tests.spark.engine_lab import Lab, refused, without_check
 
 KEYED = "TBLPROPERTIES ('dt.primaryKey' = 'id, a_b'{more})"
@@ -22,7 +23,7 @@ def fails(lab: Lab, name: str, example: str) -> None:
     assert example in (record.error or "")
 
 
-@pytest.mark.parametrize("more", ["", MAPPED])
+@pytest.mark.parametrize("more", some(1, ["", MAPPED]))
 def test_a_key_is_looked_at_with_each_change(lab: Lab, more: str) -> None:
     """With column mapping Spark reads all rows; without, this process does."""
     lab.sql(f"CREATE TABLE t (id INT, a_b STRING, v INT) {KEYED.format(more=more)}")
