@@ -130,7 +130,8 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
             continue
         if by_ties:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
-        if not call.total and not _EXACT.match(call.function.sql(str).upper()):
+        in_order = call.total and call.order
+        if not in_order and not _EXACT.match(call.function.sql(str).upper()):
             found.add(call.id)
     return passed | found
 
