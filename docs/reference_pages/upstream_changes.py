@@ -55,7 +55,7 @@ _STREAMS = """\
 A stream gives the difference of its source between where it stands and now. After each of these
 cases a test compares what the stream gives with the rows that were there and that are there, for
 tables with a declared key and with row tracking, with changes before the statement and after it;
-`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams and `CHANGES` go on or fail alike.
+`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams go on or fail alike.
 
 | word | what the stream does |
 | --- | --- |

@@ -23,9 +23,7 @@ pytestmark = SOURCE_CHANGED
 _AT_EACH_CHANGE = (
     (COLUMN_CASES, "column widened", True),
     (COLUMN_CASES, "field added to a struct", False),
-    (COLUMN_CASES, "DROP COLUMN, and added again", False),
     (VIEW_CASES, "other rows", True),
-    (VIEW_CASES, "the same meaning", False),
     (VIEW_CASES, "a function that it calls replaced", False),
 )
 _CHAPTERS = {
