@@ -27,9 +27,11 @@ _NO_DATA = frozenset({
     "LocalRelation", "OneRowRelation", "Range", "LogicalRDD", "ExternalRDD", "CTERelationRef",
     "UnionLoopRef", "ResolvedTable", "ResolvedIdentifier", "ResolvedPersistentView",
     "ResolvedTempView", "ResolvedNamespace", "UnresolvedNamespace", "CommandResult",
-    "EmptyRelation",
+    "EmptyRelation", "UnresolvedRelation", "UnresolvedTable", "UnresolvedView",
+    "UnresolvedTableOrView", "UnresolvedIdentifier", "UnresolvedTableValuedFunction",
 })  # fmt: skip
-"""Leaves without files behind them: rows of the session, references, and what commands name."""
+"""Leaves without files behind them: rows of the session, references, what commands name, and what
+Spark has not found."""
 
 
 class ReadKind(StrEnum):
