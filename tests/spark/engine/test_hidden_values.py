@@ -62,7 +62,7 @@ WAYS: tuple[Callable[[Engine], Any], ...] = (
     lambda dt: dt.sql("SELECT * FROM ids").count(),
     lambda dt: dt.sql("SELECT * FROM ids").toPandas(),
     lambda dt: list(dt.sql("SELECT * FROM ids").toLocalIterator()),
-    lambda dt: dt.sql("CREATE TABLE mine AS SELECT * FROM ids"),
+    lambda dt: dt.sql("CREATE TABLE failed_copy AS SELECT * FROM ids"),
     lambda dt: dt.sql("CREATE DYNAMIC TABLE mine AS SELECT id FROM ids"),
     lambda dt: dt.sql("ALTER DYNAMIC TABLE casts REFRESH"),
 )
