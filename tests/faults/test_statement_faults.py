@@ -89,8 +89,8 @@ STATEMENTS = {
     "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
 }
 AT_EACH_CHANGE = 2
-"""So many statements, each killed at a few of its points; at all of them by night."""
-POINTS = 2
+"""So many statements, each killed in its middle; at all of its points by night."""
+POINTS = 1
 
 
 @dataclass
@@ -188,7 +188,10 @@ def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
     assert differs(after, before)
     shop.lab.sql(case.back)
     before = shop.state()
-    chosen = points if most is None else [points[i * len(points) // most] for i in range(most)]
+    count = len(points)
+    chosen = (
+        points if most is None else [points[(2 * i + 1) * count // (2 * most)] for i in range(most)]
+    )
     for number, point in enumerate(dict.fromkeys(chosen)):
         shop.run(case.statement, point)
         if number % 2:
