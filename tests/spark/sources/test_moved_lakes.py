@@ -191,6 +191,8 @@ LATER = (
 LATER_COLUMNS = (
     *(("warehouse", c) for c in ("auto_suspend", "auto_resume", "owner", "resumed")),
     ("stream", "extension_days"),
+    ("stream", "meaning"),
+    ("intent", "steps"),
 )
 """Tables and columns that an early release did not have."""
 
