@@ -8,6 +8,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -403,7 +404,9 @@ class Deliveries:
             self._retried.pop(sink.id, None)
             told = replace(told, state=DeliveryState.FAILED, end=self.changes.now())
             state = SinkState.PAUSED
-        left = self._dead_letters(sink)
+        left = None
+        with suppress(DTError):  # a driver that cannot be opened: that is the failure
+            left = self._dead_letters(sink)
         self.catalog.finish_delivery(sink, told, state=state, dead_letters=left)
 
     def _is_renamed(self, sink: Sink) -> bool:

@@ -62,3 +62,23 @@ def test_a_sink_of_ones_own_delivers_resets_and_is_dropped(
         with refused("DT-5207"):
             shop.lab.engine.create_sink("s", "orders", f" {shop.url}", key=["id"])
         shop.sql("USE ROLE admin")
+
+
+def test_a_program_that_is_gone_pauses_its_sink(shop: Shop, tmp_path: Path) -> None:
+    """A driver that cannot be opened counts no dead letters, and its failure is stored."""
+    program, out = tmp_path / "program", tmp_path / "out"
+    program.symlink_to(sys.executable)
+    shop.url = f"process://{program}"
+    shop.create(clauses=f"KEY (id) OPTIONS (args = '-S {EXAMPLES}/sink_driver.py {out}')")
+    shop.sql("INSERT INTO orders VALUES (3, 'Jena', 30)")
+    shop.lab.reopen()
+    program.unlink()
+    with refused("DT-6101"):
+        shop.deliver()
+    assert shop.state() == ("PAUSED", "DT-6101")
+    last = "SELECT STATE, DELIVERY_END_TIME IS NULL FROM TABLE(SINK_HISTORY(NAME => 's'))"
+    assert shop.sql(last)[0] == ("FAILED", False)
+    program.symlink_to(sys.executable)
+    shop.sql("ALTER SINK s RESUME")
+    assert shop.deliver()[1:] == (1, 0)
+    assert of_program(out) == {1: 10, 2: 20, 3: 30}
