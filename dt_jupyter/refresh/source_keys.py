@@ -64,7 +64,8 @@ def _declared(sources: Sources, table: DynamicTable, seen: Look) -> Iterator[_Ke
         key, old = find_declared_key(log, new), stood.get(source.table_id)
         if key:
             plan = seen.plans.get(source.table_id)
-            known = old is not None and not isinstance(plan, Unreadable) and _had(log, old, key)
+            same = old == new or (old is not None and _had(log, old, key))
+            known = same and not isinstance(plan, Unreadable)
             yield _Keys(log, new, source.table_id, key, str(source.name), plan if known else None)
 
 
