@@ -90,7 +90,6 @@ STATEMENTS = {
 }
 AT_EACH_CHANGE = 2
 """So many statements, each killed in its middle; at all of its points by night."""
-POINTS = 1
 
 
 @dataclass
@@ -178,7 +177,7 @@ def run(lab: Lab, statement: str) -> None:
         lab.sql(statement)
 
 
-def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
+def killed_at_each(shop: Shop, case: Killed, *, everywhere: bool) -> None:
     if case.before:
         shop.lab.sql(case.before)
     before = shop.state()
@@ -188,10 +187,7 @@ def killed_at_each(shop: Shop, case: Killed, most: int | None) -> None:
     assert differs(after, before)
     shop.lab.sql(case.back)
     before = shop.state()
-    count = len(points)
-    chosen = (
-        points if most is None else [points[(2 * i + 1) * count // (2 * most)] for i in range(most)]
-    )
+    chosen = points if everywhere else [points[len(points) // 2]]
     for number, point in enumerate(dict.fromkeys(chosen)):
         shop.run(case.statement, point)
         if number % 2:
@@ -220,7 +216,7 @@ def test_a_statement_that_is_killed_happens_whole_or_not_at_all(
     shop: Shop, name: str, request: pytest.FixtureRequest
 ) -> None:
     nightly = "nightly" in (request.config.option.markexpr or "")
-    killed_at_each(shop, STATEMENTS[name], None if nightly else POINTS)
+    killed_at_each(shop, STATEMENTS[name], everywhere=nightly)
 
 
 @pytest.mark.nightly
