@@ -48,8 +48,8 @@ class Killed:
 
 
 STATEMENTS = {
-    "clone schema": Killed("CREATE SCHEMA c CLONE a", "DROP SCHEMA c CASCADE"),
     "drop schema": Killed("DROP SCHEMA a CASCADE", "UNDROP SCHEMA a"),
+    "clone schema": Killed("CREATE SCHEMA c CLONE a", "DROP SCHEMA c CASCADE"),
     "undrop schema": Killed("UNDROP SCHEMA a", "DROP SCHEMA a CASCADE", "DROP SCHEMA a CASCADE"),
     "create or replace": Killed(
         "CREATE OR REPLACE DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS "
@@ -88,7 +88,7 @@ STATEMENTS = {
     ),
     "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
 }
-AT_EACH_CHANGE = 2
+AT_EACH_CHANGE = 1
 """So many statements, each killed in its middle; at all of its points by night."""
 
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 ROUNDS = int(os.environ.get("DT_JUPYTER_ROUNDS", "2"))
 
 
+@pytest.mark.nightly
 @KILLED_ELSEWHERE
 def test_two_processes_find_the_same_and_a_killed_one_holds_nothing(quick_lab: Lab) -> None:
     lab = quick_lab

@@ -10,7 +10,7 @@ from tests.notebook.executed import ROOT, NotebookTests, Shows, executed_cells
 
 SINKS = ROOT / "notebooks" / "sinks.ipynb"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1700)]
+pytestmark = [pytest.mark.nightly, pytest.mark.slow, pytest.mark.timeout(1700)]
 
 SHOWS: Shows = {
     "connect": (r"Connected: .*sinks-lake, 0 dynamic tables",),

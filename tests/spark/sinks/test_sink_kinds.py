@@ -188,6 +188,7 @@ def test_postgresql_has_every_sum(shop: Shop, server: PostgresServer) -> None:
     assert shop.deliver() == ("INCREMENTAL", 0, 0)
 
 
+@pytest.mark.nightly
 def test_a_topic_of_kafka_has_every_update_once(shop: Shop, kafka: KafkaServer) -> None:
     shop.url = f"kafka://127.0.0.1:{kafka.port}/prices"
 

@@ -136,6 +136,7 @@ def test_tables_whose_files_the_catalog_does_not_tell_alone_stay_full(
         same(lab, f"of_{name}", f"SELECT * FROM {name}")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", some(1, ["parquet", "json"]))
 def test_a_pattern_names_folders_that_come_later_too(
     quick_lab: Lab, tmp_path: Path, kind: str

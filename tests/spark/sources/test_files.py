@@ -312,6 +312,7 @@ def test_a_shared_engine_makes_no_table_over_a_path_elsewhere(lab: Lab, tmp_path
     lab.reopen()
 
 
+@pytest.mark.nightly
 def test_a_table_that_is_made_later_has_the_columns_of_then(quick_lab: Lab, tmp_path: Path) -> None:
     """Those before keep theirs, also where they are defined anew; one that is replaced does not."""
     lab, folder = quick_lab, tmp_path / "in"

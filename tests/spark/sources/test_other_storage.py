@@ -105,6 +105,7 @@ SHAPES = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("read", "shape"), some(1, [(read, shape) for read in ("here", "by Spark") for shape in SHAPES])
 )
@@ -437,6 +438,7 @@ def test_a_role_reads_it_by_name_with_the_right_alone(far: Elsewhere) -> None:
     lab.sql("USE ROLE admin")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", some(1, SHAPES))
 def test_random_transactions_there_are_as_those_here(far: Elsewhere, shape: str) -> None:
     """On a table there and on its twin of the disk the same statements, rolled back or committed,

@@ -497,6 +497,7 @@ def test_of_many_a_dead_attempt_is_cancelled_and_a_broken_lease_is_freed(lab: La
     assert [lab.dt(n).data_timestamp for n in "abc"] == [at(50)] * 3
 
 
+@pytest.mark.nightly
 def test_more_are_moved_than_a_statement_has_room_for(lab: Lab) -> None:
     names = [f"n{i}" for i in range(1200)]
     lab.make(*names)
