@@ -83,6 +83,12 @@ def test_every_page_is_in_the_nav() -> None:
     assert set(PAGES) <= set(pages)
 
 
+def test_the_first_page_links_every_page() -> None:
+    index = DOCS / "index.md"
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", index.read_text("utf-8")))
+    assert linked == {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"index.md"}
+
+
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_is_run_or_listed(page: Path) -> None:
     strange = [str(b) for b in blocks(page) if b.language not in {"sql", "python", *NOT_RUN}]
