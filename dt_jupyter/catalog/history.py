@@ -18,6 +18,7 @@ from dt_jupyter.model import Name, RefreshAction, RefreshRecord, RefreshState, T
 _history, _table = schema.history, schema.dynamic_table
 _LOOKED_THROUGH = 2_000
 _MOST_COMMITS = 200_000
+_MOST_WORKING = 20_000
 _log = logging.getLogger("dt_jupyter.catalog")
 
 
@@ -108,6 +109,20 @@ class History(Store):
         )
         with self._read() as connection:
             return [to_measured(row) for row in connection.execute(query).mappings()]
+
+    def working(self, dt_id: str, since: Timestamp) -> list[RefreshRecord]:
+        """The refreshes of a dynamic table with a data timestamp since then that computed rows or
+        failed, newest first; of very many the newest."""
+        did = _history.c.action.is_distinct_from(RefreshAction.NO_DATA.value)
+        ended = _history.c.state.in_((RefreshState.SUCCEEDED.value, RefreshState.FAILED.value))
+        query = (
+            select(_history)
+            .where(_history.c.dt_id == dt_id, _history.c.data_timestamp >= since, did, ended)
+            .order_by(_history.c.ordinal.desc())
+            .limit(_MOST_WORKING)
+        )
+        with self._read() as connection:
+            return [to_record(row) for row in _readable(connection, query)]
 
     def commits(self, dt_id: str, since: Timestamp) -> list[tuple[Timestamp, Timestamp]]:
         """The end and the data timestamp of the successful refreshes of a dynamic table since

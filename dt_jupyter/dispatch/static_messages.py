@@ -17,6 +17,7 @@ from dt_jupyter.reports import (
     FrontierReport,
     GraphNode as ReportNode,
     GraphReport,
+    HealthReport,
     LagReport,
     NodeName,
     SinkReport,
@@ -44,6 +45,7 @@ from dt_jupyter.wire import (
     RefreshPoint,
     ReportMessage,
     ResultMessage,
+    duration,
     instant,
 )
 
@@ -64,6 +66,8 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return graph_message(value)
         case LagReport():
             return lag_message(value)
+        case HealthReport():
+            return health_message(value)
         case SinkReport():
             return sink_message(value)
         case FrontierReport():
@@ -212,6 +216,33 @@ def profile_message(found: TableProfile) -> ResultMessage:
     columns = tuple(Column(n, t) for n, t in zip(heads, kinds, strict=True))
     title = f"Columns of {found.name}: {count_of(found.row_count, 'row')}"
     return ResultMessage(columns, rows, title=title, note=found.snapshot)
+
+
+def health_message(found: HealthReport) -> ResultMessage:
+    """A row for each dynamic table, the worst first."""
+    names = ("table", "target", "within target", "lag", "p95 lag", "refreshes", "recomputed",
+             "failed", "time", "rows", "bytes written", "cause")  # fmt: skip
+    types = ("string", "string", *("bigint",) * 9, "string")
+    rows = tuple(
+        (
+            str(t.name),
+            str(t.target),
+            None if t.within is None else f"{t.within:.1%}",
+            None if t.lag is None else duration(t.lag),
+            None if t.p95 is None else duration(t.p95),
+            f"{t.refreshes:,}",
+            f"{t.recomputed:,}",
+            f"{t.failed:,}",
+            duration(t.seconds),
+            f"{t.rows:,}",
+            f"{t.bytes:,}",
+            t.cause and short_cell(t.cause),
+        )
+        for t in found.tables
+    )
+    columns = tuple(Column(n, kind) for n, kind in zip(names, types, strict=True))
+    days = f"{found.days:g} days" if found.days != 1 else "day"
+    return ResultMessage(columns, rows, title=f"Dynamic tables over the last {days}")
 
 
 def short_cell(text: str) -> str:

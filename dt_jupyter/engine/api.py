@@ -63,6 +63,7 @@ from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
     GraphReport,
+    HealthReport,
     LagReport,
     Lineage,
     ScriptPlan,
@@ -74,6 +75,7 @@ from dt_jupyter.reports import (
     export_script,
     frontier_report,
     lag_report,
+    read_health,
     read_lag_days,
     stream_report,
 )
@@ -654,6 +656,15 @@ class Engine:
             return seen_sink(self.context.nodes.sinks.one(sink, now), self.context.access)
         report = lag_report(self.context.catalog, self.table(name), now, _HISTORY)
         return replace(report, records=tuple(self.context.access.told(report.records)))
+
+    def health(self, days: float = 7.0) -> HealthReport:
+        """All dynamic tables over the last `days`, at most 14, the worst first: the share of the
+        time within the target lag, refreshes and what they cost in seconds, rows and bytes, and why
+        a table is not fresh now. DT-1003."""
+        within("days", days, 0.001, HISTORY_DAYS)
+        context = self._open()
+        nodes = [n for n in self.graph().nodes if n.table and context.access.monitors(n.table.name)]
+        return read_health(context.catalog, nodes, context.clock.now(), days)
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""

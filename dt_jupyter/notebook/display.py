@@ -28,6 +28,7 @@ _SHOWN = (
     ("dt_jupyter.reports.explanation_values", "Verifications"),
     ("dt_jupyter.maintenance.upkeep", "Pins"),
     ("dt_jupyter.maintenance.upkeep", "Storage"),
+    ("dt_jupyter.reports.health", "HealthReport"),
     ("dt_jupyter.maintenance.upkeep", "Vacuum"),
     ("dt_jupyter.replay.table_diff", "Diff"),
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Explanation,
         FrontierReport,
         GraphReport,
+        HealthReport,
         LagReport,
         ScriptPlan,
         SinkReport,
@@ -371,6 +372,12 @@ def _status(notebook: Notebook, engine: Engine, _: str | None) -> dict[str, Any]
     return status
 
 
+def _health(notebook: Notebook, engine: Engine, _: str | None) -> HealthReport:
+    found = engine.health()
+    show_below(found)
+    return found
+
+
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRecord:
     from dt_jupyter.engine import failure_of
 
@@ -423,6 +430,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "explain": _explain,
     "verify": _verify,
     "status": _status,
+    "health": _health,
     "refresh": _refresh,
     "export": _export,
     "plan": _plan,

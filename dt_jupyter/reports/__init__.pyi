@@ -19,6 +19,11 @@ from .graph_report import (
     sink_node as sink_node,
     task_node as task_node,
 )
+from .health import (
+    HealthReport as HealthReport,
+    TableHealth as TableHealth,
+    read_health as read_health,
+)
 from .lineage import (
     Lineage as Lineage,
     Lineages as Lineages,

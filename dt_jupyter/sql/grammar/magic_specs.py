@@ -103,6 +103,8 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("verify", "%dt verify NAME", f"Compares {_NAMED} with its query.", _COMMON, "NAME",
               ("%dt verify daily",)),
     MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
+    MagicSpec("health", "%dt health",
+              "Shows lag, refreshes and cost of each table over 7 days, the worst first.", _COMMON),
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
     MagicSpec("export", "%dt export [FILE]",

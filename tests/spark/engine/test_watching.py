@@ -61,9 +61,31 @@ def test_events_by_sql(shop: Lab, caplog: pytest.LogCaptureFixture) -> None:
     assert week.total.maximum is not None
     with pytest.raises(DTError, match="DT-1003"):
         shop.engine.lag("ratio", days=15)
+    health_counts_what_the_history_has(shop)
     with pytest.raises(DTError, match="DT-1002"):
         shop.sql("SELECT * FROM TABLE(DT_EVENTS(KIND => 'x'))")
     role_sees_the_events_of_what_it_monitors(shop)
+
+
+def health_counts_what_the_history_has(shop: Lab) -> None:
+    """The worst first: beside it what SQL says of the same refreshes."""
+    health = shop.engine.health(days=1)
+    assert [t.name.table for t in health.tables] == ["ratio", "order"]
+    ratio = health.tables[0]
+    (row,) = shop.sql(
+        "SELECT count_if(STATE = 'SUCCEEDED'), count_if(STATE = 'FAILED'), "
+        "sum(get_json_object(STATISTICS, '$.numInsertedRows') "
+        "+ get_json_object(STATISTICS, '$.numDeletedRows')) "
+        "FROM TABLE(DYNAMIC_TABLE_REFRESH_HISTORY(NAME => 'ratio')) "
+        "WHERE REFRESH_ACTION IS DISTINCT FROM 'NO_DATA'"
+    )
+    assert tuple(map(str, (ratio.refreshes, ratio.failed, float(ratio.rows)))) == row
+    assert (ratio.recomputed, ratio.failed) == (1, 1)
+    assert "DT-2105" in (ratio.cause or "")
+    assert ratio.seconds > 0 < ratio.bytes
+    assert "ratio: " in str(health).splitlines()[0]
+    with pytest.raises(DTError, match="DT-1003"):
+        shop.engine.health(days=0)
 
 
 def role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
@@ -72,6 +94,8 @@ def role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
     shop.sql("USE ROLE watcher")
     rows = shop.sql("SELECT NAME, STATE_MESSAGE FROM TABLE(DT_EVENTS()) WHERE KIND = 'REFRESH'")
     assert {name for name, _ in rows} == {"ratio"}
+    (seen,) = shop.engine.health().tables
+    assert (seen.name.table, "division" in (seen.cause or "").lower()) == ("ratio", False)
     hidden = "[DT-2105] Its message may show rows: it takes SELECT on ratio to read it."
     assert [m for _, m in rows if "DT-" in m] == [hidden]
     assert shop.sql(EVENTS.format("NAME => '`Order`'")) == []
