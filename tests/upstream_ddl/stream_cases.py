@@ -23,7 +23,7 @@ from tests.upstream_ddl.worlds import (
 STALE = "DT-3202"
 _GONE = "DT-1101"
 _LOST = "DT-1112"
-COLUMNS = "id INT, v INT, w STRING, s STRUCT<a: INT, b: INT>, l ARRAY<STRUCT<x: INT>>"
+COLUMNS = "id INT, v INT, w STRING, s STRUCT<a: INT, b: INT>, l ARRAY<STRUCT<x: INT, k: INT>>"
 MADE = (
     f"CREATE TABLE {{t}} ({COLUMNS}) USING delta LOCATION '{{dir}}/{{t}}' TBLPROPERTIES ("
     "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true'{key})"
@@ -41,10 +41,10 @@ _REPLACE = "CREATE OR REPLACE TABLE {t} USING delta AS SELECT * FROM {t}"
 @dataclass(frozen=True)
 class StreamCase:
     """`table` and `view` are what comes of a stream on each: a word from above, or a code; "" where
-    it is none of the case. `rows` are written after the statement, `renamed` are columns that have
-    another name by then, `over` makes `{w}`, `inserted` are the ids that an append-only stream
-    gives. `mend` is what makes a stream on the table go on after a code. Where the source stays
-    the `same` a stream that has not given its initial rows gives them."""
+    it is none of the case. `rows` are written after the statement, `renamed` are columns and fields
+    that have another name by then, `over` makes `{w}`, `inserted` are the ids that an append-only
+    stream gives. `mend` is what makes a stream on the table go on after a code. Where the source
+    stays the `same` a stream that has not given its initial rows gives them."""
 
     what: str
     ddl: str
@@ -111,14 +111,35 @@ COLUMN_CASES = (
     StreamCase("field added to a struct", alter("ADD COLUMN s.c INT")),
     StreamCase("field added to a struct in a list", alter("ADD COLUMN l.element.y INT")),
     StreamCase("field widened", alter("ALTER COLUMN s.a TYPE BIGINT")),
+    StreamCase("field dropped that the view does not read", alter("DROP COLUMN s.b")),
+    StreamCase("field of a struct in a list dropped", alter("DROP COLUMN l.element.x")),
     StreamCase(
-        "field dropped that the view does not read",
-        alter("DROP COLUMN s.b"),
+        "field dropped that the view reads",
+        alter("DROP COLUMN s.a"),
+        view=_LOST,
+    ),
+    StreamCase(
+        "field dropped, and added again",
+        f"{alter('DROP COLUMN s.b')}; {alter('ADD COLUMN s.b INT')}",
         STALE,
         STALE,
         same=True,
     ),
-    StreamCase("field renamed", alter("RENAME COLUMN s.b TO z"), STALE, STALE, same=True),
+    StreamCase(
+        "field renamed that the view does not read",
+        alter("RENAME COLUMN s.b TO z"),
+        renamed={"b": "z"},
+    ),
+    StreamCase(
+        "two fields swap names",
+        "; ".join(
+            alter(f"RENAME COLUMN s.{a} TO {b}") for a, b in (("a", "z"), ("b", "a"), ("z", "b"))
+        ),
+        STALE,
+        STALE,
+        same=True,
+    ),
+    StreamCase("field moved", alter("ALTER COLUMN s.b FIRST")),
     StreamCase("ADD CONSTRAINT", alter("ADD CONSTRAINT pos CHECK (id > 0)")),
     StreamCase("COMMENT", alter("ALTER COLUMN v COMMENT 'x'")),
     StreamCase(
