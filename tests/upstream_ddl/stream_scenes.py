@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from dt_jupyter.model import DTError
 from tests.spark.engine_lab import Lab
-from tests.upstream_ddl.stream_cases import StreamCase
+from tests.upstream_ddl.stream_cases import STALE, StreamCase
 from tests.upstream_ddl.worlds import GOES_ON
 
 _ROWS = (
@@ -93,7 +93,8 @@ class StreamScene:
         self.show()
         for name, said in self.sources.items():
             self._told(f"{name}_s", said, partial(self._difference, name))
-            self._told(f"{name}_a", said, self._inserted)
+            appended = STALE if self.case.unfed and self.keyed else said
+            self._told(f"{name}_a", appended, self._inserted)
             whole = GOES_ON if self.case.same else said
             self._told(f"{name}_i", whole, partial(self._whole, name))
 
@@ -106,12 +107,11 @@ class StreamScene:
         except DTError as e:
             found, problem = e.code, None
         if found != said:
-            problem = f"{found}, not {said}"
+            problem = f"{found}, not {said}: {shown['INVALID_REASON']}"
         elif bool(shown["STALE"]) != (said != GOES_ON):
             problem = f"{said}, and STALE is {shown['STALE']}: {shown['INVALID_REASON']}"
         elif (
-            found != GOES_ON
-            and not self.lab.sql(f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')")[0][0]
+            found == STALE and not self.lab.sql(f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')")[0][0]
         ):
             problem = f"{said}, and has no data"
         if problem:
