@@ -121,6 +121,10 @@ class StatementLog:
     def _closing(self, intent: StatementIntent) -> tuple[StatementStep, ...]:
         return tuple(s for s in intent.steps if s.kind in self.closing)
 
+    def _apart(self, intent: StatementIntent) -> tuple[StatementStep, ...]:
+        """The steps that are undone or completed."""
+        return tuple(s for s in intent.steps if s.kind not in self.closing)
+
     @contextmanager
     def _part(
         self, outer: StatementRecord, steps: Sequence[StatementStep]
@@ -165,10 +169,11 @@ class StatementLog:
         quarantine.lift(kind, intent.statement)
         if waits:
             self.catalog.let_go(intent)
-            return
-        done = "undone" if intent.forward is None else "completed"
-        told = f"{intent.statement} was interrupted by the end of its process, and has been {done}."
-        warnings.warn(told, TransactionWarning, stacklevel=2)
+        forward = intent.forward
+        if self._apart(intent) or (forward is not None and forward.kind not in self.closing):
+            done = "undone" if forward is None else "completed"
+            told = f"{intent.statement} was interrupted by the end of its process"
+            warnings.warn(f"{told}, and has been {done}.", TransactionWarning, stacklevel=2)
 
     def _settle(self, intent_id: str, *, late: bool = True) -> bool:
         """Whether what follows the statement waits until the lake is open."""
@@ -177,9 +182,7 @@ class StatementLog:
             return False
         closing = self._closing(intent)
         if closing and not late:
-            self._settle_steps(
-                replace(intent, steps=tuple(s for s in intent.steps if s not in closing))
-            )
+            self._settle_steps(replace(intent, steps=self._apart(intent)))
             self.catalog.record_steps(replace(intent, steps=closing, forward=closing[0]))
             return True
         self._settle_steps(intent)

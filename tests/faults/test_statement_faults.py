@@ -115,10 +115,6 @@ STATEMENTS = {
     "rename table": Killed(
         "ALTER TABLE a.gone RENAME TO a.away", "ALTER TABLE a.away RENAME TO a.gone"
     ),
-    "table of a role": Killed(
-        f"{_AS_MAKER}; CREATE TABLE b.mine (g INT) USING delta; USE ROLE admin",
-        "DROP TABLE b.mine",
-    ),
     "view of a role": Killed(
         f"{_AS_MAKER}; CREATE VIEW b.mine AS SELECT g FROM a.src; USE ROLE admin",
         "DROP VIEW b.mine",
