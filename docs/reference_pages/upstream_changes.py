@@ -6,7 +6,13 @@ import re
 
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from tests.upstream_ddl.chapters import CHAPTERS
-from tests.upstream_ddl.stream_cases import COLUMN_CASES, LAYOUT_CASES, TABLE_CASES, VIEW_CASES
+from tests.upstream_ddl.stream_cases import (
+    COLUMN_CASES,
+    DYNAMIC_CASES,
+    LAYOUT_CASES,
+    TABLE_CASES,
+    VIEW_CASES,
+)
 from tests.upstream_ddl.worlds import GOES_ON, Case, Chapter
 
 _NAMES = {"t": "item", "u": "other", "w": "seen", "x": "spare", "d": "daily", "dir": "tables"}
@@ -55,7 +61,8 @@ _STREAMS = """\
 A stream gives the difference of its source between where it stands and now. After each of these
 cases a test compares what the stream gives with the rows that were there and that are there, for
 tables with a declared key and with row tracking, with changes before the statement and after it;
-`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams go on or fail alike.
+`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams go on or fail alike, but that an `APPEND_ONLY` stream
+by a declared key is stale where the change feed was off: it alone tells inserts from updates.
 
 | word | what the stream does |
 | --- | --- |
@@ -80,8 +87,11 @@ def _stream_tables() -> list[str]:
         (plain(c.what), _outcome(c.table), _outcome(c.view))
         for c in (*COLUMN_CASES, *LAYOUT_CASES, *TABLE_CASES)
     )
-    views = ((plain(c.what), _outcome(c.view)) for c in VIEW_CASES)
-    return [table(head, rows), table(("what happens to the view", "stream on it"), views)]
+    found = [table(head, rows)]
+    for kind, cases in (("view", VIEW_CASES), ("dynamic table", DYNAMIC_CASES)):
+        rows = ((plain(c.what), _outcome(c.view)) for c in cases)
+        found.append(table((f"what happens to the {kind}", "stream on it"), rows))
+    return found
 
 
 def _chapter(chapter: Chapter) -> str:

@@ -236,12 +236,23 @@ class LakeTables:
             yield
 
     def follow_rename(self, facts: Mapping[str, Any]) -> None:
-        """The catalog has the new name where Spark has moved the table's folder."""
+        """The catalog has the new name where Spark has it: the table's folder moves with it, or
+        stays where a LOCATION was given, which the session alone knows."""
         old, new = Name(*facts["name"]), Name(*facts["new"])
-        moved = Path(self.known().get(new, facts["path"]))
-        if not self._holds(Path(facts["path"]), facts) and self._holds(moved, facts):
-            self.sources.catalog.forget(old)
-            self._record(new, str(moved))
+        path = Path(facts["path"])
+        moved = Path(self.known().get(new, path))
+        if self._holds(path, facts) and self._lies_at(new, path):
+            moved = path
+        elif self._holds(path, facts) or not self._holds(moved, facts):
+            return
+        self.sources.catalog.forget(old)
+        self._record(new, str(moved))
+
+    def _lies_at(self, name: Name, path: Path) -> bool:
+        """Whether the session knows a table of that name there."""
+        relation = lookup(self.sources.spark, name, temporary=False)
+        place = relation.location if relation is not None else None
+        return place is not None and self.sources.folder_of(place) == str(path)
 
     def unmake(self, facts: Mapping[str, Any]) -> None:
         """Undoes a table that was made at a folder of its own."""

@@ -137,7 +137,7 @@ def create_stream(
     )
     try:
         require_statement(context.access, statement)
-        with followed(context.access, statement):
+        with followed(context.access, context.log, statement):
             return " ".join(context.streams.create(statement, points(context)))
     except BaseException as e:
         if view is not None:

@@ -216,8 +216,7 @@ class Creator:
             "alter_sources": row.alter_sources,
         }
         if not changed:
-            table = self.sources.catalog.update(existing.id, **common)
-            self.apply_options(existing, table)
+            table = self.set_options(existing, common)
             return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
         defined = self._renamed(existing, defined)
         row = replace(row, definition=defined.definition)
@@ -285,6 +284,18 @@ class Creator:
         return StatementStep(
             StepKind.DYNAMIC_TABLE_ALTERED, {**facts, "before": before, "after": after}
         )
+
+    def set_options(self, table: DynamicTable, options: Mapping[str, object]) -> DynamicTable:
+        """ALTER … SET and UNSET: in the catalog, and in the tables behind it."""
+        facts = self._altering(table, options).facts
+        before, after = facts["before"], facts["after"]
+        sides = {"before": before, "after": after}
+        sides = {k: {c: v[c] for c in after if before[c] != after[c]} for k, v in sides.items()}
+        altering = StatementStep(StepKind.DYNAMIC_TABLE_ALTERED, {**facts, **sides})
+        with self.log.begin(f"ALTER DYNAMIC TABLE {table.name}", altering):
+            altered = self.sources.catalog.update(table.id, **options)
+            self.apply_options(table, altered)
+        return altered
 
     def freeze(self, table: DynamicTable, where: str | None) -> Created:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.rights.lives import (
     drop_schema_rights,
-    restore_schema_rights,
+    restoring_rights,
     schema_object_ids,
 )
 from dt_jupyter.engine.step_kinds import StepKind
@@ -246,11 +246,11 @@ def undrop_schema(context: Context, schema: str) -> str:
         raise error("DT-1118", name=schema, problem=problem, hint=hint)
     dropped, file = found
     making = StatementStep(StepKind.SCHEMA_MADE, {"schema": schema})
-    with context.log.begin(f"UNDROP SCHEMA {plain(schema)}", making) as record:
+    steps = (making, restoring_rights(schema))
+    with context.log.begin(f"UNDROP SCHEMA {plain(schema)}", *steps) as record:
         context.spark.sql(f"CREATE DATABASE {quote(schema)}")
         context.publisher.part_folder(schema)
         _bring_back(context, dropped, record)
-        restore_schema_rights(context.access, schema)
         record.will(StepKind.FILE_REMOVED, path=str(file), text=file.read_text("utf-8"))
         file.unlink()
     return f"Schema {schema} restored.{dropped.lost}"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.model import DynamicTable, Name, undo
-from dt_jupyter.sources import Publisher
+from dt_jupyter.engine.step_kinds import StepKind
+from dt_jupyter.model import DynamicTable, Name, Named, StatementStep, undo
+from dt_jupyter.sources import Publisher, holder
+from dt_jupyter.streams import StatementLog
 
 _log = logging.getLogger("dt_jupyter.engine")
 
@@ -23,6 +27,28 @@ class TableNames:
     catalog: Catalog
     publisher: Publisher
     standing: Callable[[DynamicTable], DynamicTable]
+    log: StatementLog
+
+    @contextmanager
+    def followed(self, statement: str, *names: Name) -> Iterator[None]:
+        """A block in which the catalog changes what has these names. Where it ends before the
+        session knows that, the next statement makes it known."""
+        facts = {"names": [[name.schema, name.table] for name in names]}
+        with self.log.begin(statement, StatementStep(StepKind.NAMES_KNOWN, facts)):
+            yield
+
+    def make_known(self, facts: Mapping[str, Any]) -> None:
+        """The session knows these names as the catalog does."""
+        views = {view.name for view in self.catalog.views()}
+        for name in (Name(*parts) for parts in facts["names"]):
+            table = self.catalog.get(name)
+            if table is not None:
+                self.publisher.publish(self.standing(table))
+            elif name not in views and self._is_view(name):
+                self.unpublish(name)
+
+    def _is_view(self, name: Name) -> bool:
+        return holder(self.catalog, self.publisher.spark, name) == Named.VIEW
 
     def rename(self, old: Name, new: Name) -> DynamicTable:
         """The view of the old name goes last: until then it can be read. DT-1101, DT-1105."""

@@ -23,9 +23,10 @@ from pyspark.errors import PySparkException
 from dt_jupyter.catalog import SchemaMoves
 from dt_jupyter.engine.dropped_schemas import labels_apart
 from dt_jupyter.engine.rights.lives import drop_schema_rights
+from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import folder_exists, is_delta, list_folders, move_folder, reach, sql_path
-from dt_jupyter.model import DTError, Name, error, quote
+from dt_jupyter.model import DTError, Name, StatementStep, error, plain, quote
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import columns_by_schema
 
@@ -82,6 +83,13 @@ def _refused(schema: str, problem: str, hint: str) -> DTError:
 
 
 def _take_names(context: Context, names: Mapping[str, str]) -> None:
+    ids = {schema: _find_ids(context, schema) for schema in names}
+    step = StatementStep(StepKind.SCHEMAS_KNOWN, {"names": dict(names), "ids": ids})
+    with context.log.begin(f"ALTER SCHEMA {plain(next(iter(names)))}", step):
+        _rename_schemas(context, names)
+
+
+def _rename_schemas(context: Context, names: Mapping[str, str]) -> None:
     move_labels(context)
     held = {schema: _held(context, schema) for schema in names}
     moves = _moves(context, names, held)
@@ -90,7 +98,7 @@ def _take_names(context: Context, names: Mapping[str, str]) -> None:
     _rename_when_idle(context, moves)
     reach("schemas_renamed")
     try:
-        _make_known(context, moves, held)
+        _make_known(context, moves.names, {s: each.files for s, each in held.items()})
     finally:
         move_labels(context)
     reach("schemas_known")
@@ -199,24 +207,45 @@ def _rename_when_idle(context: Context, moves: SchemaMoves) -> None:
         time.sleep(_PAUSE)
 
 
-def _make_known(context: Context, moves: SchemaMoves, held: Mapping[str, HeldRelations]) -> None:
-    """The session's names as the catalog's are. Tables of other formats, which it alone knows, go
-    from schema to schema."""
-    current = context.schema()
-    files = {schema: each.files for schema, each in held.items()}
+def make_schemas_known(context: Context, facts: Mapping[str, Any]) -> None:
+    """After a process that ended: the session's names are the catalog's, where it had come so
+    far."""
+    names, ids = facts["names"], facts["ids"]
+    if all(_find_ids(context, new) == ids[old] for old, new in names.items()):
+        left = [s for s in names if context.spark.catalog.databaseExists(quote(s))]
+        _make_known(context, names, {s: _held(context, s).files for s in left})
+
+
+def _find_ids(context: Context, schema: str) -> list[str]:
+    """What tells what a schema holds from what others hold; views, whose texts follow it, by their
+    names."""
+    catalog = context.catalog
+    objects = (catalog.list(), catalog.streams(), catalog.sinks(), catalog.tasks())
+    known = [(o.name, o.id) for found in objects for o in found]
+    known += [(table.name, table.table_id) for table in catalog.tables()]
+    known += [(view.name, view.name.table) for view in catalog.views()]
+    return sorted(own for name, own in known if name.schema == schema)
+
+
+def _make_known(
+    context: Context, names: Mapping[str, str], files: Mapping[str, Mapping[Name, str]]
+) -> None:
+    """The session's names as the catalog's are. Tables of other formats, `files`, which it alone
+    knows, go from schema to schema."""
+    current, waiting = context.schema(), dict(files)
     try:
-        for old, new in _hops(moves.names):
-            files[new] = files.pop(old)
-            _carry(context, [name.table for name in files[new]], old, new)
+        for old, new in _hops(names):
+            waiting[new] = waiting.pop(old, {})
+            _carry(context, [name.table for name in waiting[new]], old, new)
             _let_go(context, old)
     except PySparkException as e:
         _log.warning("the session still has old names of schemas: %s", e)
     finally:
-        context.publisher.restore_schemas(tuple(moves.names.values()))
-    if len(moves.names) == 1 and current in moves.names:
-        context.spark.catalog.setCurrentDatabase(moves.names[current])
+        context.publisher.restore_schemas(tuple(names.values()))
+    if len(names) == 1 and current in names:
+        context.spark.catalog.setCurrentDatabase(names[current])
     for found in context.catalog.quarantine.all():
-        if any(found.name.startswith(f"{schema}.") for schema in moves.names):
+        if any(found.name.startswith(f"{schema}.") for schema in names):
             context.catalog.quarantine.lift(found.kind, found.name)
 
 
@@ -246,6 +275,8 @@ def _let_go(context: Context, schema: str) -> None:
     empty = context.layout.own / "renamed" / uuid.uuid4().hex
     empty.mkdir(parents=True)
     spark = context.spark
+    if not spark.catalog.databaseExists(quote(schema)):
+        return
     spark.sql(f"ALTER DATABASE {quote(schema)} SET LOCATION {sql_path(empty)}")
     spark.sql(f"DROP DATABASE {quote(schema)} CASCADE")
 
@@ -276,4 +307,4 @@ def move_labels(context: Context) -> None:
         context.catalog.labels_moved()
 
 
-__all__ = ["move_labels", "rename_schema", "swap_schemas", "unmake_schema"]
+__all__ = ["make_schemas_known", "move_labels", "rename_schema", "swap_schemas", "unmake_schema"]

@@ -44,7 +44,7 @@ def create_sink(
         tuple((option.lower(), value) for option, value in options.items()),
     )
     require_statement(context.access, statement)
-    with followed(context.access, statement):
+    with followed(context.access, context.log, statement):
         return "\n".join(context.sinks.create(statement))
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.applied_definitions import return_definitions
 from dt_jupyter.engine.dropped_schemas import forget_schema, restore_schema
-from dt_jupyter.engine.schema_names import unmake_schema
+from dt_jupyter.engine.rights.lives import follow_rights
+from dt_jupyter.engine.schema_names import make_schemas_known, unmake_schema
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.lake import write_durable
 from dt_jupyter.model import Name
@@ -31,6 +32,8 @@ def handle_steps(context: Context) -> None:
         StepKind.DYNAMIC_TABLE_MADE: creator.unmake,
         StepKind.DYNAMIC_TABLE_ALTERED: creator.unalter,
         StepKind.STREAM_MADE: lambda facts: context.catalog.purge_stream(facts["id"]),
+        StepKind.NAMES_KNOWN: context.names.make_known,
+        StepKind.RIGHTS_FOLLOW: partial(follow_rights, context.access),
         StepKind.FILE_MADE: _remove_file,
         StepKind.FILE_REMOVED: _write_file,
         **{kind: partial(handler, context) for kind, handler in _OF_CONTEXT.items()},
@@ -67,6 +70,7 @@ _OF_CONTEXT: Mapping[StepKind, Callable[[Context, StepFacts], object]] = {
     StepKind.DYNAMIC_TABLE_BACK: _drop_again,
     StepKind.SCHEMA_MADE: unmake_schema,
     StepKind.SCHEMA_DROPPED: restore_schema,
+    StepKind.SCHEMAS_KNOWN: make_schemas_known,
     StepKind.DEFINITIONS_APPLIED: return_definitions,
     StepKind.FORGET_SCHEMA: forget_schema,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Right
-from dt_jupyter.sources import lost_error, lost_names
+from dt_jupyter.sources import find_early_commits, lost_error, lost_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,18 @@ def engine_status(context: Context) -> dict[str, Any]:
             for task in catalog.tasks()
             if context.access.may_task(Right.MONITOR, task.name)
         ],
-        "problems": [] if context.access.bound else [*scheduling.port.problems, *_lost(context)],
+        "problems": [] if context.access.bound else list(_problems(context)),
         "quarantine": [] if context.access.bound else [str(q) for q in catalog.quarantine.all()],
     }
+
+
+def _problems(context: Context) -> Iterator[str]:
+    catalog, logs = context.catalog, context.sources.logs
+    yield from context.scheduling.port.problems
+    yield from _lost(context)
+    yield from find_early_commits(
+        catalog, logs, [s for t in catalog.list() for s in t.definition.sources]
+    )
 
 
 def _lost(context: Context) -> Iterator[str]:

@@ -22,7 +22,15 @@ class StepKind(StrEnum):
     FILE_MADE = "file made"
     FILE_REMOVED = "file removed"
     DEFINITIONS_APPLIED = "definitions applied"
+    NAMES_KNOWN = "names known"
+    SCHEMAS_KNOWN = "schemas known"
+    RIGHTS_FOLLOW = "rights follow"
     FORGET_SCHEMA = "forget schema"
 
 
-__all__ = ["StepKind"]
+LATE_STEPS = (StepKind.DEFINITIONS_APPLIED, StepKind.NAMES_KNOWN, StepKind.SCHEMAS_KNOWN)
+"""They are undone once the lake is open."""
+CLOSING_STEPS = (StepKind.RIGHTS_FOLLOW,)
+"""They follow what the statement did, whichever way it ended."""
+
+__all__ = ["CLOSING_STEPS", "LATE_STEPS", "StepKind"]

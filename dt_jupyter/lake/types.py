@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.metadata import Metadata
-from dt_jupyter.lake.delta_log.type_changes import DeltaType
+from dt_jupyter.lake.delta_log.type_changes import PHYSICAL, DeltaType
 from dt_jupyter.lake.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql.types import StructType
 
-PHYSICAL = "delta.columnMapping.physicalName"
 _DOUBLE_DIGITS = 15
 _NULLS = frozenset(("nullable", "containsNull", "valueContainsNull"))
 FLOATS = frozenset(("float", "double"))

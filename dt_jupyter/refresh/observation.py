@@ -27,7 +27,15 @@ from dt_jupyter.model import (
     Timestamp,
     ViewSource,
 )
-from dt_jupyter.sources import Logs, Session, Sources, follow_lists, follow_names, resolve
+from dt_jupyter.sources import (
+    Logs,
+    Session,
+    Sources,
+    follow_lists,
+    follow_names,
+    note_early,
+    resolve,
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,8 @@ def look(
         sources.publications.await_end()
     waiting = follow_lists(sources, now, t, table.name, session)
     frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
+    if not forecast:
+        note_early(sources.catalog, sources.logs, now, frontier, table.name, table.id)
     plans: dict[str, ChangePlan] = {}
     evolved = found.reworded is not None
     for source in now:

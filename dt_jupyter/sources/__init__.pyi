@@ -12,6 +12,10 @@ from .dropped_names import (
     lost_names as lost_names,
     without_data as without_data,
 )
+from .early_commits import (
+    find_early_commits as find_early_commits,
+    note_early as note_early,
+)
 from .file_tables import (
     FileTable as FileTable,
     read_creation_time as read_creation_time,

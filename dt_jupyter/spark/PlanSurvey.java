@@ -28,7 +28,8 @@ import scala.collection.Iterator;
  * by which Spark compiles its queries, compiles this: it knows no generics.
  *
  * Nodes are in the order of a walk from the root, each as [class, place of the node above it, field
- * of that node ("" for a child), {field: [schema, name]}, [fields that are true]].
+ * of that node ("" for a child), {field: [schema, name]}, [fields that are true], whether it is a
+ * command].
  *
  * Options are the keys of what functions, relations, tables and writes are given as options. Spark
  * evaluates some while it analyses, so they are told of a parsed call too: the keys of each map()
@@ -65,11 +66,12 @@ public final class PlanSurvey {
     int place = count++;
     String kind = nameOf(plan);
     classes.add(kind);
-    acts |= plan instanceof Command || plan instanceof ParsedStatement;
+    boolean command = plan instanceof Command || plan instanceof ParsedStatement;
+    acts |= command;
     text(nodes.append(place == 0 ? "[" : ",["), kind);
     text(nodes.append(',').append(up).append(','), field);
     described((Product) plan);
-    nodes.append(']');
+    nodes.append(',').append(command).append(']');
     optioned((Product) plan);
     Set seen = Collections.newSetFromMap(new IdentityHashMap());
     List children = new ArrayList();

@@ -5,11 +5,11 @@ from .analysed import (
     analyse_what_binds as analyse_what_binds,
     conf_of as conf_of,
     file_paths as file_paths,
-    has_files as has_files,
     locations as locations,
     of_frame as of_frame,
     parse_text as parse_text,
     provider_of as provider_of,
+    reads_any as reads_any,
     run_analysed as run_analysed,
 )
 from .catalog_entries import (
@@ -45,6 +45,7 @@ from .frames import (
 )
 from .function_commands import (
     FunctionCommand as FunctionCommand,
+    described_function as described_function,
     function_command as function_command,
 )
 from .java import (

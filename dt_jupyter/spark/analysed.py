@@ -258,10 +258,11 @@ def _path_option(spec: Any) -> list[str]:
 # -- files by their path ---------------------------------------------------------------------------
 
 
-def has_files(reads: tuple[PlanRead, ...]) -> bool:
-    """Whether files are read by their path, those within views of the lake aside."""
+def reads_any(reads: tuple[PlanRead, ...], kind: ReadKind) -> bool:
+    """Whether something of that kind is read, within temporary views too; views of the lake
+    aside."""
     return any(
-        r.kind is ReadKind.FILES or (r.kind is ReadKind.TEMPORARY_VIEW and has_files(r.inner))
+        r.kind is kind or (r.kind is ReadKind.TEMPORARY_VIEW and reads_any(r.inner, kind))
         for r in reads
     )
 
@@ -321,10 +322,10 @@ __all__ = [
     "analyse_what_binds",
     "conf_of",
     "file_paths",
-    "has_files",
     "locations",
     "of_frame",
     "parse_text",
     "provider_of",
+    "reads_any",
     "run_analysed",
 ]

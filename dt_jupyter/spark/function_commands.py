@@ -42,6 +42,14 @@ def function_command(found: Analysed) -> FunctionCommand | None:
     )
 
 
+def described_function(found: Analysed) -> FunctionCommand | None:
+    """The function that DESCRIBE FUNCTION is about; None where that is one of Spark's own."""
+    info = found.plan.info()
+    if str(info.getSource()) == "built-in":
+        return None
+    return FunctionCommand(str(info.getDb() or "").lower(), str(info.getName()).lower(), False)
+
+
 def _is_quiet(root: str, plan: Any) -> bool:
     if root == "RefreshFunctionCommand":
         return False
@@ -72,4 +80,4 @@ def _text(value: Any) -> str:
     return str(value.get()) if value.isDefined() else ""
 
 
-__all__ = ["FunctionCommand", "function_command"]
+__all__ = ["FunctionCommand", "described_function", "function_command"]

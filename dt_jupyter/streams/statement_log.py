@@ -44,6 +44,11 @@ class StatementRecord:
         """The steps from that number on are undone."""
         self._record(replace(self.intent, steps=self.intent.steps[:upto]))
 
+    def closed(self, step: StatementStep) -> None:
+        """What follows a part of the statement has been done."""
+        rest = tuple(s for s in self.intent.steps if s != step)
+        self._record(replace(self.intent, steps=rest))
+
     def _record(self, made: StatementIntent) -> None:
         self.catalog.record_steps(made)
         self.intent = made
@@ -53,11 +58,13 @@ class StatementRecord:
 class StatementLog:
     """The statements of an engine that are on record. `handlers` undo the steps of each kind, or
     complete those that a statement is decided by; those of the kinds `late` run statements, for
-    which the lake must be open."""
+    which the lake must be open. Steps of the kinds `closing` follow what the statement did, and
+    are handled last, whichever way it ended, once the lake is open."""
 
     catalog: Catalog
     handlers: dict[str, StepHandler] = field(default_factory=dict)
     late: Collection[str] = ()
+    closing: Collection[str] = ()
     _running: threading.local = field(default_factory=threading.local)
 
     @contextmanager
@@ -93,6 +100,7 @@ class StatementLog:
             self._running.record = record
             with kept_alive(self.catalog, made.id):
                 yield record
+                self._close(record)
                 self._complete(record.intent)
                 if not self.catalog.end_statement(made.id):
                     raise error("DT-3210", statement=statement)
@@ -104,6 +112,19 @@ class StatementLog:
         finally:
             self._running.record = None
 
+    def _close(self, record: StatementRecord) -> None:
+        """From now on what the statement did stays, and what follows it is completed."""
+        closing = self._closing(record.intent)
+        if closing and record.intent.forward is None:
+            record.decide(closing[0].kind, **closing[0].facts)
+
+    def _closing(self, intent: StatementIntent) -> tuple[StatementStep, ...]:
+        return tuple(s for s in intent.steps if s.kind in self.closing)
+
+    def _apart(self, intent: StatementIntent) -> tuple[StatementStep, ...]:
+        """The steps that are undone or completed."""
+        return tuple(s for s in intent.steps if s.kind not in self.closing)
+
     @contextmanager
     def _part(
         self, outer: StatementRecord, steps: Sequence[StatementStep]
@@ -113,6 +134,10 @@ class StatementLog:
             for step in steps:
                 outer.will(step.kind, **step.facts)
             yield outer
+            for step in steps:
+                if step.kind in self.closing:
+                    self._handle(step)
+                    outer.closed(step)
         except BaseException as e:
             self.catalog.leftovers.undo(e, lambda: self._undo_part(outer, before))
             raise
@@ -127,13 +152,13 @@ class StatementLog:
         for intent in self.catalog.unfinished():
             waits = not late and any(step.kind in self.late for step in intent.steps)
             if not waits and self.catalog.take_statement(intent.id):
-                self._recover(intent)
+                self._recover(intent, late=late)
 
-    def _recover(self, intent: StatementIntent) -> None:
+    def _recover(self, intent: StatementIntent, *, late: bool) -> None:
         kind, quarantine = STATEMENT_SHELF.kind, self.catalog.quarantine
         try:
             with kept_alive(self.catalog, intent.id):
-                self._settle(intent.id)
+                waits = self._settle(intent.id, late=late)
         except BaseException as e:
             self.catalog.let_go(intent)
             hint = "It is tried again before the next statement, and when the lake is opened."
@@ -142,27 +167,47 @@ class StatementLog:
                 return
             raise
         quarantine.lift(kind, intent.statement)
-        done = "undone" if intent.forward is None else "completed"
-        told = f"{intent.statement} was interrupted by the end of its process, and has been {done}."
-        warnings.warn(told, TransactionWarning, stacklevel=2)
+        if waits:
+            self.catalog.let_go(intent)
+        forward = intent.forward
+        if self._apart(intent) or (forward is not None and forward.kind not in self.closing):
+            done = "undone" if forward is None else "completed"
+            told = f"{intent.statement} was interrupted by the end of its process"
+            warnings.warn(f"{told}, and has been {done}.", TransactionWarning, stacklevel=2)
 
-    def _settle(self, intent_id: str) -> None:
+    def _settle(self, intent_id: str, *, late: bool = True) -> bool:
+        """Whether what follows the statement waits until the lake is open."""
         intent = self.catalog.statement(intent_id)
         if intent is None:  # another process has ended it
-            return
+            return False
+        closing = self._closing(intent)
+        if closing and not late:
+            self._settle_steps(replace(intent, steps=self._apart(intent)))
+            self.catalog.record_steps(replace(intent, steps=closing, forward=closing[0]))
+            return True
+        self._settle_steps(intent)
+        self.catalog.end_statement(intent_id)
+        return False
+
+    def _settle_steps(self, intent: StatementIntent) -> None:
         if intent.forward is not None:
             self._complete(intent)
         else:
             self._undo(intent.steps)
-        self.catalog.end_statement(intent_id)
 
     def _complete(self, intent: StatementIntent) -> None:
-        if intent.forward is not None:
-            self.handlers[intent.forward.kind](intent.forward.facts)
+        forward = intent.forward
+        if forward is not None and forward.kind not in self.closing:
+            self._handle(forward)
+        for step in self._closing(intent):
+            self._handle(step)
+
+    def _handle(self, step: StatementStep) -> None:
+        self.handlers[step.kind](step.facts)
 
     def _undo(self, steps: Sequence[StatementStep]) -> None:
         """Each, whatever becomes of the others."""
-        run_all(partial(self.handlers[s.kind], s.facts) for s in reversed(steps))
+        run_all(partial(self._handle, s) for s in reversed(steps))
 
 
 __all__ = ["StatementLog", "StatementRecord", "StepHandler"]

@@ -162,6 +162,47 @@ def test_a_statement_is_refused_and_works_when_there_is_room(
     assert "DT-5121" in told or left
 
 
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
+def test_a_schema_is_cloned_whole_or_not_at_all(shop: Lab, disk: Path) -> None:
+    """However few bytes are left; what is cloned is as it was."""
+    tables, clone = shop.context.layout.tables, "CREATE SCHEMA c CLONE a"
+    shop.sql(
+        f"CREATE SCHEMA a; CREATE TABLE a.src (g INT, v INT) USING delta LOCATION '{tables}/a/src';"
+        "INSERT INTO a.src VALUES (1, 1), (2, 5); CREATE VIEW a.big AS SELECT g FROM a.src;"
+        "CREATE DYNAMIC TABLE a.sums AS SELECT g, sum(v) AS s FROM a.src GROUP BY g;"
+        "CREATE DYNAMIC TABLE a.top AS SELECT g FROM a.sums WHERE s > 1;"
+        "CREATE STREAM a.changes ON TABLE a.src"
+    )
+    told = []
+    for number, left in enumerate((0, 4096, 16_384, 40_000, 70_000, 100_000, 150_000, 250_000)):
+        filler = fill(disk, left)
+        told.append(refusal(shop, clone))
+        filler.unlink()
+        assert told[-1] in (None, "DT-5121"), left
+        if number % 2:
+            shop.engine.close()
+            for schema in "ac":
+                shop.spark.sql(f"DROP DATABASE IF EXISTS {schema} CASCADE")
+            shop.reopen()
+        shop.sql("SELECT 1")
+        assert shop.left() == []
+        made = shop.spark.catalog.databaseExists("c")
+        assert made is (told[-1] is None), left
+        shop.verified("a.sums", "a.top", *(("c.sums", "c.top") if made else ()))
+        assert made == bool([t for t in shop.context.catalog.list() if t.name.schema == "c"])
+        assert shop.rows("a.src") == [(1, 1), (2, 5)]
+        if made:
+            assert shop.rows("c.top") == shop.rows("a.top")
+            shop.sql("DROP SCHEMA c CASCADE")
+    assert "DT-5121" in told
+    assert refusal(shop, clone) is None
+    shop.insert("c.src", "2, 1")
+    assert shop.refresh("c.sums") == "INCREMENTAL"
+    shop.verified("c.sums", "c.top", "a.sums")
+    shop.sql("DROP SCHEMA c CASCADE; DROP SCHEMA a CASCADE")
+
+
 def refusal(shop: Lab, statement: str) -> str | None:
     """The code of why it failed."""
     try:

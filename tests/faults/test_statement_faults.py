@@ -24,7 +24,7 @@ from tests.faults.forked import Forked
 from tests.spark.engine_lab import Lab
 
 pytestmark = [KILLED_ELSEWHERE, pytest.mark.slow]
-SCHEMAS = ("a", "b", "c")
+SCHEMAS = ("a", "b", "c", "d")
 SUMS = "SELECT g, sum(v) AS s FROM a.src GROUP BY g"
 SETUP = (
     "CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE a.src (g INT, v INT) USING delta "
@@ -34,7 +34,15 @@ SETUP = (
     f"CREATE DYNAMIC TABLE a.sums TARGET_LAG = '1 hour' AS {SUMS};"
     "CREATE DYNAMIC TABLE a.top TARGET_LAG = '1 hour' AS SELECT g, s FROM a.sums WHERE s > 1;"
     "CREATE DYNAMIC TABLE a.many TARGET_LAG = '1 hour' AS SELECT g FROM a.big;"
-    "CREATE STREAM a.changes ON TABLE a.src"
+    "CREATE STREAM a.changes ON TABLE a.src; CREATE ROLE reader; CREATE ROLE maker;"
+    + "".join(
+        f"GRANT SELECT ON {on} TO ROLE reader;"
+        for on in (
+            *("TABLE a.src", "TABLE a.gone", "VIEW a.big", "STREAM a.changes"),
+            *("DYNAMIC TABLE a.sums", "DYNAMIC TABLE a.top"),
+        )
+    )
+    + "GRANT SELECT ON TABLE a.src TO ROLE maker; GRANT CREATE ON SCHEMA b TO ROLE maker"
 )
 
 
@@ -47,6 +55,7 @@ class Killed:
     before: str = ""
 
 
+_AS_MAKER = "USE ROLE maker"
 STATEMENTS = {
     "drop schema": Killed("DROP SCHEMA a CASCADE", "UNDROP SCHEMA a"),
     "clone schema": Killed("CREATE SCHEMA c CLONE a", "DROP SCHEMA c CASCADE"),
@@ -85,6 +94,38 @@ STATEMENTS = {
     ),
     "swap": Killed(
         "ALTER DYNAMIC TABLE a.top SWAP WITH a.many", "ALTER DYNAMIC TABLE a.top SWAP WITH a.many"
+    ),
+    "set options": Killed(
+        "ALTER DYNAMIC TABLE a.top SET TARGET_LAG = '2 hours' DATA_RETENTION_TIME_IN_DAYS = 9 "
+        "CLUSTER BY (g)",
+        "ALTER DYNAMIC TABLE a.top SET TARGET_LAG = '1 hour' DATA_RETENTION_TIME_IN_DAYS = 8 "
+        "CLUSTER BY (s)",
+        "ALTER DYNAMIC TABLE a.top SET DATA_RETENTION_TIME_IN_DAYS = 8 CLUSTER BY (s)",
+    ),
+    "drop dynamic table": Killed("DROP DYNAMIC TABLE a.top", "UNDROP DYNAMIC TABLE a.top"),
+    "undrop dynamic table": Killed(
+        "UNDROP DYNAMIC TABLE a.top", "DROP DYNAMIC TABLE a.top", "DROP DYNAMIC TABLE a.top"
+    ),
+    "drop view": Killed(
+        "DROP VIEW a.big",
+        "CREATE VIEW a.big AS SELECT g, v FROM a.src WHERE v > 1;"
+        "GRANT SELECT ON VIEW a.big TO ROLE reader",
+    ),
+    "drop stream": Killed("DROP STREAM a.changes", "UNDROP STREAM a.changes"),
+    "rename table": Killed(
+        "ALTER TABLE a.gone RENAME TO a.away", "ALTER TABLE a.away RENAME TO a.gone"
+    ),
+    "view of a role": Killed(
+        f"{_AS_MAKER}; CREATE VIEW b.mine AS SELECT g FROM a.src; USE ROLE admin",
+        "DROP VIEW b.mine",
+    ),
+    "stream of a role": Killed(
+        f"{_AS_MAKER}; CREATE STREAM b.mine ON TABLE a.src; USE ROLE admin", "DROP STREAM b.mine"
+    ),
+    "dynamic table of a role": Killed(
+        f"{_AS_MAKER}; CREATE DYNAMIC TABLE b.mine TARGET_LAG = '1 hour' AS SELECT g FROM a.src;"
+        "USE ROLE admin",
+        "DROP DYNAMIC TABLE b.mine",
     ),
     "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
 }
@@ -125,7 +166,10 @@ class Shop:
             "rows": {name: lab.rows(name) for name in names},
             "queries": {name: t.definition.query for name, t in tables.items()},
             "lags": {name: t.target_lag for name, t in tables.items()},
+            "options": {n: (t.retention_days, t.cluster_by) for n, t in tables.items()},
+            "properties": {name: self.properties(t.id) for name, t in tables.items()},
             "others": sorted(str(o.name) for found in objects for o in found),
+            "grants": sorted(f"{g.role}: {g.right} {g.on}" for g in catalog.rights().grants),
             "warehouses": [w.name for w in catalog.warehouses()],
             "known": sorted(str(n) for n in lab.context.publisher.known_tables()),
             "views": sorted((str(v.name), v.text) for v in catalog.views()),
@@ -145,6 +189,17 @@ class Shop:
         known = [o.name for o in (*context.catalog.list(), *context.catalog.views())]
         assert sorted(found) == sorted(map(str, [*known, *context.publisher.known_tables()]))
         return sorted(found)
+
+    def properties(self, dt_id: str) -> list[tuple[str, str]]:
+        """Of the tables behind a dynamic table, for how long they keep their past."""
+        layout, logs = self.lab.context.layout, self.lab.context.sources.logs
+        stages = (Path(s.path) for s in self.lab.context.catalog.stages(dt_id))
+        found = [
+            (key, value)
+            for path in (layout.public(dt_id), *stages)
+            for key, value in logs[str(path)].metadata().configuration.items()
+        ]
+        return sorted((key, value) for key, value in found if "etention" in key)
 
     def orphans(self) -> set[str]:
         """Folders of dynamic tables that the catalog does not know."""
@@ -217,6 +272,44 @@ def test_a_statement_that_is_killed_happens_whole_or_not_at_all(
 ) -> None:
     nightly = "nightly" in (request.config.option.markexpr or "")
     killed_at_each(shop, STATEMENTS[name], everywhere=nightly)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("second", ["CREATE SCHEMA d CLONE a", "ALTER SCHEMA a RENAME TO d"])
+def test_two_processes_that_are_killed_while_they_have_one_schema(
+    shop: Shop, tmp_path: Path, second: str
+) -> None:
+    """Both at once, at five pairs of points, one before the other and behind it."""
+    lab, first = shop.lab, "CREATE SCHEMA c CLONE a"
+    with Forked.on(lab.spark, lab.folder, tmp_path / "other") as other:
+        sides = Shop(lab, shop.forked), Shop(lab, other)
+        points = [side.run(text) for side, text in zip(sides, (first, second), strict=True)]
+        shop.reopen()
+        lab.sql("DROP SCHEMA c CASCADE")
+        lab.sql("DROP SCHEMA d CASCADE" if "CLONE" in second else "ALTER SCHEMA d RENAME TO a")
+        names = [str(t.name) for t in lab.context.catalog.list()]
+        lab.verified(*names)
+        before = shop.state()
+        for number, share in enumerate((0.1, 0.3, 0.5, 0.7, 0.9)):
+            pair = [at[int(len(at) * s)] for at, s in zip(points, (share, 1 - share), strict=True)]
+            for side, text, point in zip(sides, (first, second), pair, strict=True):
+                side.forked.ask("", statement=text, failpoint=point)
+            for side in sides:
+                side.forked.go()
+            for side in sides:
+                status, _ = side.forked.ended()
+                assert status in (-signal.SIGKILL, 1), side.forked.errors  # or it was refused
+            if number % 2:
+                shop.reopen()
+            found = shop.state()
+            if "d.sums" in found["rows"]:  # type: ignore[operator]
+                assert "CLONE" not in second, pair
+                lab.sql("ALTER SCHEMA d RENAME TO a")
+                found = shop.state()
+            assert_same(found, before, str(pair))
+            lab.verified(*names)
+        lab.sql(first)
+        assert lab.rows("c.sums") == lab.rows("a.sums")
 
 
 @pytest.mark.nightly

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import Row
@@ -14,12 +15,12 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from dt_jupyter.model import DTError
 from tests.spark.engine_lab import Lab
-from tests.upstream_ddl.stream_cases import StreamCase
+from tests.upstream_ddl.stream_cases import STALE, StreamCase
 from tests.upstream_ddl.worlds import GOES_ON
 
 _ROWS = (
     "INSERT INTO {t} VALUES"
-    " (1, 10, 'a', named_struct('a', 1, 'b', 1), array(named_struct('x', 1))),"
+    " (1, 10, 'a', named_struct('a', 1, 'b', 1), array(named_struct('x', 1, 'k', 2))),"
     " (2, 20, 'b', NULL, NULL), (3, 30, NULL, named_struct('a', 3, 'b', NULL), array())"
 )
 _PENDING = (
@@ -92,7 +93,8 @@ class StreamScene:
         self.show()
         for name, said in self.sources.items():
             self._told(f"{name}_s", said, partial(self._difference, name))
-            self._told(f"{name}_a", said, self._inserted)
+            appended = STALE if self.case.unfed and self.keyed else said
+            self._told(f"{name}_a", appended, self._inserted)
             whole = GOES_ON if self.case.same else said
             self._told(f"{name}_i", whole, partial(self._whole, name))
 
@@ -105,12 +107,11 @@ class StreamScene:
         except DTError as e:
             found, problem = e.code, None
         if found != said:
-            problem = f"{found}, not {said}"
+            problem = f"{found}, not {said}: {shown['INVALID_REASON']}"
         elif bool(shown["STALE"]) != (said != GOES_ON):
             problem = f"{said}, and STALE is {shown['STALE']}: {shown['INVALID_REASON']}"
         elif (
-            found != GOES_ON
-            and not self.lab.sql(f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')")[0][0]
+            found == STALE and not self.lab.sql(f"SELECT SYSTEM$STREAM_HAS_DATA('{stream}')")[0][0]
         ):
             problem = f"{said}, and has no data"
         if problem:
@@ -127,7 +128,7 @@ class StreamScene:
         for r in rows:
             net[_row(r.asDict(), columns)] += 1 if r["$ACTION"] == "INSERT" else -1
         want = Counter(_row(r.asDict(), columns) for r in self.lab.spark.table(name).collect())
-        want.subtract(_row(r, columns) for r in then)
+        want.subtract(_row(r, columns, renamed) for r in then)
         if _left(net) != _left(want):
             return f"gives {_left(net)}, not {_left(want)}"
         twice = Counter((r["$ROW_ID"], r["$ACTION"]) for r in rows)
@@ -145,19 +146,26 @@ class StreamScene:
         return None if found == want else f"gives {found}, not {want}"
 
 
-def _row(values: Mapping[str, Any], fields: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(_value(values[f.name], f.dataType) for f in fields)
+def _row(
+    values: Mapping[str, Any],
+    fields: Sequence[Any],
+    before: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Any, ...]:
+    return tuple(_value(values[f.name], f.dataType, before) for f in fields)
 
 
-def _value(value: Any, type_: DataType) -> Any:
-    """As the type of now has it: a field that came later is NULL."""
+def _value(value: Any, type_: DataType, before: Mapping[str, str]) -> Any:
+    """As the type of now has it: a field that came later is NULL, `before` are earlier names."""
     if value is None:
         return None
     if isinstance(type_, StructType):
         known = value.asDict() if isinstance(value, Row) else value
-        return tuple(_value(known.get(f.name), f.dataType) for f in type_.fields)
+        old = {new: known.get(name) for new, name in before.items()}
+        return tuple(
+            _value(known.get(f.name, old.get(f.name)), f.dataType, before) for f in type_.fields
+        )
     if isinstance(type_, ArrayType):
-        return tuple(_value(v, type_.elementType) for v in value)
+        return tuple(_value(v, type_.elementType, before) for v in value)
     return value
 
 

@@ -43,7 +43,7 @@ def execute(
     require_names(statement, origin.script)
     try:
         require_statement(access, statement)
-        with followed(access, statement):
+        with followed(access, context.log, statement):
             return HANDLERS[type(statement)](context, statement, origin)
     except DTError as e:
         placed = access.discreet(place_at_name(e, statement, origin.script))

@@ -85,8 +85,9 @@ def drop_dynamic_table(
         return context.tables.status(f"{name} does not exist, nothing done.")
     table = context.table(name)
     context.refresher.cancel(table.id)
-    catalog.drop(name)
-    context.names.unpublish(name)
+    with context.names.followed(f"DROP DYNAMIC TABLE {name}", name):
+        catalog.drop(name)
+        context.names.unpublish(name)
     return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
 
 
@@ -94,7 +95,8 @@ def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementO
     name = statement.name
     if holder(context.catalog, context.spark, name) is not None:
         raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-    context.names.undrop(name)
+    with context.names.followed(f"UNDROP DYNAMIC TABLE {name}", name):
+        context.names.undrop(name)
     return context.tables.status(f"Dynamic table {name} restored.")
 
 
@@ -184,13 +186,17 @@ def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
 
 def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:
     require_free(context.catalog, context.spark, change.new_name)
-    context.names.rename(table.name, change.new_name)
+    old, new = table.name, change.new_name
+    with context.names.followed(f"ALTER DYNAMIC TABLE {old} RENAME TO {new}", old, new):
+        context.names.rename(old, new)
     return f"renamed to {change.new_name}"
 
 
 def _swap(context: Context, table: DynamicTable, change: S.SwapWith) -> str:
     context.table(change.other)
-    context.names.swap(table.name, change.other)
+    one, other = table.name, change.other
+    with context.names.followed(f"ALTER DYNAMIC TABLE {one} SWAP WITH {other}", one, other):
+        context.names.swap(one, other)
     return f"swapped with {change.other}"
 
 
@@ -223,7 +229,7 @@ def _freeze(context: Context, table: DynamicTable, where: str | None) -> str:
 
 
 def _update(context: Context, table: DynamicTable, fields: Mapping[str, Any]) -> str:
-    context.creator.apply_options(table, context.catalog.update(table.id, **fields))
+    context.creator.set_options(table, fields)
     return "altered"
 
 

@@ -442,13 +442,14 @@ class Access:
             if not self.has_function(Name(on.schema, on.name)):
                 self.catalog.rights_dropped(on)
 
-    def made(self, kind: Named, name: Name | str) -> None:
-        """What was just made is the role's; what was granted on its name before is gone."""
-        on = Securable.of(kind, name)
-        if any(g.on.key == on.key for g in self.book.grants):
+    def made(self, on: Securable, owner: str | None) -> None:
+        """What was just made is the role's, if it is one's; what was granted on its name before is
+        gone."""
+        book = self.book
+        if any(g.on.key == on.key for g in book.grants):
             self.catalog.rights_dropped(on)
-        if self.bound:
-            self.catalog.grant(self.role, [Right.OWNERSHIP], on, self.role)
+        if owner in book.roles:
+            self.catalog.grant(owner, [Right.OWNERSHIP], on, owner)
 
 
 def _digest(texts: list[str]) -> str:

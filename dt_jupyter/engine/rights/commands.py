@@ -17,6 +17,7 @@ class CommandNeed(StrEnum):
 
     OPEN = "nothing more"
     LISTS = "nothing more: its rows are those that the role sees"
+    SEES = "any right on the function that it describes"
     READS = "SELECT on its target"
     WRITES = "the rights of COMMAND_WRITES on its target"
     MAKES = "CREATE on the schema; OWNERSHIP of what it replaces"
@@ -41,11 +42,12 @@ COMMAND_WRITES: Mapping[str, tuple[Right, ...]] = {
 }
 _OPEN = """
 CacheTable CacheTableAsSelect CreateNamespace CreateSQLFunctionCommand CreateVariable
-DescribeFunction DescribeFunctionCommand DescribeQueryCommand DropTempViewCommand DropVariable
+DescribeQueryCommand DropTempViewCommand DropVariable
 ExplainCommand NoopCommand ResetCommand SetCatalogAndNamespace SetCatalogCommand SetCommand
 SetNamespaceCommand SetVariable ShowCatalogsCommand ShowCollationsCommand
 ShowCurrentNamespaceCommand ShowFunctions ShowFunctionsCommand ShowNamespacesCommand
 """
+_SEES = "DescribeFunction DescribeFunctionCommand"
 _LISTS = "ShowTables ShowTablesCommand ShowTablesExtended ShowViews ShowViewsCommand"
 _READS = """
 DescribeColumn DescribeColumnCommand DescribeDeltaDetailCommand DescribeDeltaHistoryCommand
@@ -102,6 +104,7 @@ COMMANDS: Mapping[str, CommandNeed] = {
     for need, names in (
         (CommandNeed.OPEN, _OPEN),
         (CommandNeed.LISTS, _LISTS),
+        (CommandNeed.SEES, _SEES),
         (CommandNeed.READS, _READS),
         (CommandNeed.WRITES, " ".join(COMMAND_WRITES)),
         (CommandNeed.MAKES, _MAKES),

@@ -54,6 +54,13 @@ class FunctionRights:
                 problem = f"{user.kind} {user} of another role runs {kind}"
                 raise access.refusal(f"CREATE or DROP of function {name}", problem)
 
+    def require_described(self, command: FunctionCommand | None) -> None:
+        """DT-5201 for a role that has no right on the function, which may not see its body."""
+        access = self.access
+        on = Securable.of(Named.FUNCTION, self.name_of(command)) if command is not None else None
+        if on is not None and not access.book.sees(access.role, on):
+            require(access.book, access.role, Right.OWNERSHIP, on)
+
     def _users(self, function: str) -> Iterator[Securable]:
         """What calls a function, or another one that does, by its text."""
         texts = dict(self._texts())

@@ -41,19 +41,21 @@ from dt_jupyter.spark import (
     Analysed,
     FunctionCommand,
     ParsedText,
+    ReadKind,
     analyse,
     analyse_what_binds,
     code_frame,
     conf_of,
+    described_function,
     file_paths,
     function_command,
-    has_files,
     locations,
     of_frame,
     parse_text,
     path_of_text,
     provider_of,
     qualify_text,
+    reads_any,
     rows_frame,
     run_analysed,
     storage_of,
@@ -117,7 +119,8 @@ class SparkRights:
         hidden = hidden_from(access, found.facts.reads)
         frame = self._run(parsed, found, hidden)
         if command is not None and makes:
-            access.made(Named.FUNCTION, self._functions.name_of(command))
+            on = Securable.of(Named.FUNCTION, self._functions.name_of(command))
+            access.made(on, access.role if access.bound else None)
         lists = access.bound and COMMANDS.get(found.facts.root) is CommandNeed.LISTS
         shown = self._listed(frame) if lists else frame
         return code_frame(shown, lambda e: self._worded(e, hidden))
@@ -229,7 +232,9 @@ class SparkRights:
             refused = refused_code(facts.classes) or refused_option(facts.options)
             if refused is not None:
                 raise refused
-        if has_files(facts.reads):
+        if role != ADMIN and reads_any(facts.reads, ReadKind.UNKNOWN):
+            raise error("DT-5208", role=role, path=_UNKNOWN_PATH)
+        if reads_any(facts.reads, ReadKind.FILES):
             paths = file_paths(found.plan, placed.views)
             if not paths and role != ADMIN:
                 raise error("DT-5208", role=role, path=_UNKNOWN_PATH)
@@ -291,7 +296,9 @@ class SparkRights:
             raise error("DT-5208", role=access.role, path=found.path)
         if need in (CommandNeed.OPEN, CommandNeed.LISTS):
             return
-        if need is CommandNeed.ADMIN:
+        if need is CommandNeed.SEES:
+            self._functions.require_described(described_function(found))
+        elif need is CommandNeed.ADMIN:
             access.require_admin(_called(found.parsed))
         elif found.path is None and not (_is_temporary(found) and found.target is None):
             self._require_targets(found, need, placed.targets)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dt_jupyter.lake.delta_log.actions import CommitFacts
+from dt_jupyter.lake.delta_log.metadata import schema_change
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import VersionGone
 
@@ -89,7 +90,7 @@ def plan_changes(
 ) -> ChangePlan:
     """The plan for (after, upto]; `columns` are those used (None: all of them), `file_diff` says
     whether the session can read chosen files (classic Spark). With `evolving` the interval is read
-    in the types at its end, across columns that were widened and structs that got fields."""
+    in the types at its end, across columns that were widened and structs with other fields."""
     if after == upto:
         return Unchanged()
     if after > upto:
@@ -98,8 +99,14 @@ def plan_changes(
         if after >= log.oldest() and log.operation(after) == LOST:
             return Unreadable("VERSION_LOST", f"version {after} was lost with its log")
         facts = log.commits(after, upto)
+        reshaped = evolving and any(f.schema and f.schema.reshaped for f in facts)
+        ends = schema_change(log.metadata(after), log.metadata(upto)) if reshaped else None
     except VersionGone as gone:
         return Unreadable("LOG_GONE", gone.sentence)
+    # A field that one commit drops and another adds is not the one of its name before.
+    replaced = _used(ends.replaced, columns) if ends else ()
+    if replaced:
+        return _column_changed(upto, replaced)
     return plan_from_facts(facts, columns, file_diff=file_diff, evolving=evolving)
 
 
@@ -184,7 +191,6 @@ def plan_from_facts(
 def _refusal(
     facts: Sequence[CommitFacts], columns: Collection[str] | None, evolving: bool
 ) -> Unreadable | None:
-    used = None if columns is None else frozenset(c.lower() for c in columns)
     for f in facts:
         change = f.schema
         if f.operation == LOST:
@@ -197,19 +203,25 @@ def _refusal(
             )
         if change is None:
             continue
-        touched = change.lost if evolving else change.touched
-        touched = touched if used is None else touched & used
+        touched = _used(change.lost if evolving else change.touched, columns)
         if touched:
-            names = ", ".join(sorted(touched))
-            return Unreadable(
-                "COLUMN_CHANGED",
-                f"version {f.version} dropped, renamed or changed the type of {names}",
-            )
+            return _column_changed(f.version, touched)
         if change.partitioning:
             return Unreadable(
                 "PARTITIONING_CHANGED", f"version {f.version} changed the partition columns"
             )
     return None
+
+
+def _used(names: frozenset[str], columns: Collection[str] | None) -> frozenset[str]:
+    return names if columns is None else names & {c.lower() for c in columns}
+
+
+def _column_changed(version: int, names: Collection[str]) -> Unreadable:
+    told = ", ".join(sorted(names))
+    return Unreadable(
+        "COLUMN_CHANGED", f"version {version} dropped, renamed or changed the type of {told}"
+    )
 
 
 def reason_told(note: str | None) -> str:
@@ -234,7 +246,9 @@ def _last(facts: Sequence[CommitFacts], data: CommitFacts, columns: Collection[s
 def _breaks_feed(f: CommitFacts) -> bool:
     """Delta refuses to read the feed across anything but added columns and fields."""
     change = f.schema
-    return change is not None and bool(change.lost or change.widened or change.mapping)
+    return change is not None and bool(
+        change.lost or change.widened or change.reshaped or change.mapping
+    )
 
 
 def _bytes(f: CommitFacts) -> int:

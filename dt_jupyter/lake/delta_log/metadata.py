@@ -98,8 +98,8 @@ class Metadata:
 class SchemaChange:
     """What one commit did to the columns, by their names before it (`added`: after it).
 
-    Of those that are `retyped`, the values of `extended` and `widened` ones are read in the new
-    type as well.
+    Of those that are `retyped`, the values of `extended`, `widened` and `reshaped` ones are read in
+    the new type as well.
     """
 
     new_id: bool = False
@@ -109,6 +109,7 @@ class SchemaChange:
     retyped: tuple[str, ...] = ()
     extended: tuple[str, ...] = ()
     widened: tuple[str, ...] = ()
+    reshaped: tuple[str, ...] = ()
     partitioning: bool = False
     mapping: bool = False
 
@@ -121,7 +122,18 @@ class SchemaChange:
     @property
     def lost(self) -> frozenset[str]:
         """The `touched` ones whose values before are none of their values now."""
-        return self.touched - {n.lower() for n in (*self.extended, *self.widened)}
+        return self.touched - {n.lower() for n in self._read_as_now}
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """The columns, by their names now in lower case, in whose type no value before is read."""
+        now = dict(self.renamed)
+        other = set(self.retyped) - set(self._read_as_now)
+        return frozenset(now.get(n, n).lower() for n in other)
+
+    @property
+    def _read_as_now(self) -> tuple[str, ...]:
+        return (*self.extended, *self.widened, *self.reshaped)
 
 
 def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
@@ -141,6 +153,7 @@ def schema_change(old: Metadata, new: Metadata) -> SchemaChange | None:
         retyped=tuple(n for kind in TypeChange if kind is not TypeChange.SAME for n in types[kind]),
         extended=tuple(types[TypeChange.EXTENDED]),
         widened=tuple(types[TypeChange.WIDENED]),
+        reshaped=tuple(types[TypeChange.RESHAPED]),
         partitioning=_partitions(old, by_id) != _partitions(new, by_id),
         mapping=old.mapping != new.mapping,
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, TypeAlias
 
 DeltaType: TypeAlias = str | dict[str, Any]
 """A type as a Delta schema's JSON has it: its name, or an object of its parts."""
 ID = "delta.columnMapping.id"
+PHYSICAL = "delta.columnMapping.physicalName"
 COLLATIONS = "__COLLATIONS"
 _Field = Mapping[str, Any]
 _INTEGERS = {"byte": 3, "short": 5, "integer": 10, "long": 19}
@@ -25,12 +26,14 @@ _WIDENED = {
 
 class TypeChange(IntEnum):
     """How a type follows another, the worst part of it: EXTENDED by fields of structs, which old
-    rows have as NULL; WIDENED, with the same values; OTHER."""
+    rows have as NULL; WIDENED, with the same values; RESHAPED: fields of structs went, moved or
+    were renamed, and those that are left have the same values; OTHER."""
 
     SAME = 0
     EXTENDED = 1
     WIDENED = 2
-    OTHER = 3
+    RESHAPED = 3
+    OTHER = 4
 
 
 def column_change(old: _Field, new: _Field) -> TypeChange:
@@ -50,26 +53,32 @@ def _type_change(old: DeltaType, new: DeltaType) -> TypeChange:
         return TypeChange.OTHER
     if old["type"] == "struct":
         return _fields_change(old["fields"], new["fields"])
-    parts = ("elementType", "keyType", "valueType")
-    return max(_type_change(old[p], new[p]) for p in parts if p in old)
+    names = ("elementType", "keyType", "valueType")
+    parts = {p: _type_change(old[p], new[p]) for p in names if p in old}
+    if parts.get("keyType") is TypeChange.RESHAPED:  # keys that differed may be equal
+        return TypeChange.OTHER
+    return max(parts.values())
 
 
 def _fields_change(old: Sequence[_Field], new: Sequence[_Field]) -> TypeChange:
-    """Fields that stay keep their names, ids and order."""
-    known = {f["name"]: f for f in new}
-    kept = [f["name"] for f in old]
-    if kept != [f["name"] for f in new if f["name"] in set(kept)]:
-        return TypeChange.OTHER
-    if any(_renumbered(f, known[f["name"]]) for f in old):
-        return TypeChange.OTHER
-    more = TypeChange.EXTENDED if len(new) > len(old) else TypeChange.SAME
-    return max([more, *(column_change(f, known[f["name"]]) for f in old)])
+    """Fields are followed by their ids where they have some, else by their names in files."""
+    key = _find_key(old, new)
+    before, after = ({key(f): f for f in fields} for fields in (old, new))
+    kept = [(before[k], f) for k, f in after.items() if k in before]
+    names = {f["name"].lower(): key(f) for f in old}
+    if not kept or any(names.get(f["name"].lower(), key(f)) != key(f) for f in new):
+        return TypeChange.OTHER  # another field of the same name
+    same = [f["name"] for f in old] == [f["name"] for _, f in kept]
+    more = TypeChange.EXTENDED if len(new) > len(kept) else TypeChange.SAME
+    return max([more if same else TypeChange.RESHAPED, *(column_change(a, b) for a, b in kept)])
 
 
-def _renumbered(old: _Field, new: _Field) -> bool:
-    """Whether it is another field of the same name, by their ids where both have one."""
-    ids = [f["metadata"][ID] for f in (old, new) if ID in f["metadata"]]
-    return len(set(ids)) > 1
+def _find_key(old: Sequence[_Field], new: Sequence[_Field]) -> Callable[[_Field], object]:
+    if all(ID in f["metadata"] for f in (*old, *new)):
+        return lambda field: field["metadata"][ID]
+    if all(ID in f["metadata"] for f in new):  # column mapping was turned on
+        return lambda field: field["metadata"].get(PHYSICAL, field["name"]).lower()
+    return lambda field: field["name"].lower()
 
 
 def widens(old: str, new: str) -> bool:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from dt_jupyter.lake.delta_log.type_changes import PHYSICAL
 from dt_jupyter.lake.paths import sql_path
 from dt_jupyter.lake.storage.mounts import list_all, move_folder
 from dt_jupyter.lake.txn.shadow_log import Staging
-from dt_jupyter.lake.types import PHYSICAL, stored_name
+from dt_jupyter.lake.types import stored_name
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT

@@ -16,6 +16,7 @@ from dt_jupyter.engine.rights import spark_rights
 from dt_jupyter.engine.rights.commands import COMMANDS
 from dt_jupyter.engine.rights.needs import SPARK_NEEDS
 from dt_jupyter.model import DTError
+from dt_jupyter.spark.plan_reads import LEAVES
 from dt_jupyter.sql import SparkKind
 from tests.spark.class_files import ABSTRACT, class_header
 from tests.spark.engine.rights_model import ROLES, tries
@@ -215,7 +216,8 @@ def _jars(lab: Lab) -> list[Path]:
     return [*jars, *(j for jar in jars for j in jar.parent.glob("spark-catalyst_*.jar"))]
 
 
-def _commands(jars: list[Path]) -> set[str]:
+def _concrete(jars: list[Path], above: set[str]) -> set[str]:
+    """The names of the classes below others that have instances."""
     classes: dict[str, tuple[int, list[str]]] = {}
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
@@ -223,7 +225,7 @@ def _commands(jars: list[Path]) -> set[str]:
                 if name.endswith(".class") and "anonfun" not in name:
                     flags, own, parents = class_header(archive.read(name))
                     classes[own] = flags, parents
-    below = set(_IS_COMMAND)
+    below = set(above)
     while more := {n for n, (_, up) in classes.items() if n not in below and below & {*up}}:
         below |= more
     concrete = {n for n in below & classes.keys() if not classes[n][0] & ABSTRACT}
@@ -231,10 +233,42 @@ def _commands(jars: list[Path]) -> set[str]:
 
 
 def test_each_command_of_spark_and_delta_has_declared_its_need(world: Lab) -> None:
-    found = _commands(_jars(world))
+    found = _concrete(_jars(world), _IS_COMMAND)
     assert len(found) > 200
     assert found - COMMANDS.keys() == set(), "not in the table: open to admin alone"
     assert COMMANDS.keys() - found == {"RestoreTableStatement"}, "no command, or none any more"
+
+
+def test_each_leaf_of_spark_and_delta_says_what_stands_behind_it(world: Lab) -> None:
+    jars = _jars(world)
+    found = _concrete(jars, {f"{_PLANS}/LeafNode"}) - _concrete(jars, _IS_COMMAND)
+    assert len(found) > 50
+    assert found - LEAVES.keys() == set(), "not in the table: no role may read it"
+    assert LEAVES.keys() - found == set(), "no leaf, or none any more"
+
+
+def test_the_body_of_a_function_is_shown_to_who_has_a_right_on_it(
+    world: Lab, engines: dict[str, Engine]
+) -> None:
+    guest = engines["guest"]
+    guest.sql("CREATE FUNCTION of_guest(x INT) RETURNS INT RETURN x + 4711")
+    world.sql("CREATE TEMPORARY FUNCTION brief_one() RETURNS INT RETURN 4711")
+    for name in ("one_word", "default.one_word", "spark_catalog.default.all_words", "brief_one"):
+        for described in (f"FUNCTION {name}", f"FUNCTION EXTENDED {name}"):
+            assert _outcome(guest, f"DESCRIBE {described}") == "DT-5201", described
+            assert _outcome(guest, f"EXPLAIN DESCRIBE {described}") == "DT-5201", described
+    assert _outcome(guest, "DESCRIBE FUNCTION EXTENDED IDENTIFIER('one' || '_word')") == "DT-5201"
+    assert _outcome(engines["reader"], "DESCRIBE FUNCTION of_guest") == "DT-5201"
+    told = str(guest.sql("DESCRIBE FUNCTION EXTENDED of_guest").collect())
+    assert "x + 4711" in told
+    assert _outcome(guest, "DESCRIBE FUNCTION EXTENDED abs") is None
+    world.sql("GRANT OWNERSHIP ON FUNCTION of_guest TO ROLE reader")
+    assert _outcome(engines["reader"], "DESCRIBE FUNCTION of_guest") is None
+    assert _outcome(guest, "DESCRIBE FUNCTION of_guest") == "DT-5201"
+    for told_by in (guest.udfs, guest.export):
+        with pytest.raises(DTError, match="DT-5207"):
+            told_by()
+    world.sql("DROP FUNCTION of_guest; DROP TEMPORARY FUNCTION brief_one")
 
 
 def test_each_kind_of_statement_has_declared_its_need() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import time
 from pathlib import Path
@@ -64,6 +65,12 @@ def test_a_refresh_by_hand_has_what_a_select_shows(quick_lab: Lab, property_: st
     assert lab.rows("new") == lab.rows("full_") == [(1, 10), (2, 20)]
     lab.verified("d", "above", "full_", "new")
     assert lab.refresh("above") == "NO_DATA"
+    assert lab.refresh("full_") == "NO_DATA"
+    told = [e for e in lab.context.catalog.lake_events() if e.state == "EARLY_COMMIT"]
+    assert sorted(e.name for e in told) == ["d", "full_", "new"], "once for each that reads it"
+    early = r"Commit 2 of item is dated (59|60) min ahead of this machine's clock: its rows count "
+    assert all(re.match(rf"{early}as of 20", e.message or "") for e in told)
+    assert [bool(re.match(early, p)) for p in lab.engine.status()["problems"]] == [True]
     times = [first, *(r.data_timestamp for r in reversed(lab.engine.records("d", 3)))]
     assert times == sorted(times)
     assert all(t is not None and t <= lab.context.clock.now() for t in times)
@@ -78,6 +85,7 @@ def test_a_refresh_by_hand_has_what_a_select_shows(quick_lab: Lab, property_: st
     for file in commits(lab, "item"):
         date(file, -HOUR)
     assert lab.refresh("above") == "NO_DATA"
+    assert lab.engine.status()["problems"] == []
     lab.insert("item", "1, 11")
     assert lab.refresh("above") == "INCREMENTAL"
     assert lab.rows("above") == [(41, 3)]

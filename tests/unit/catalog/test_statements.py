@@ -33,10 +33,13 @@ class Objects:
     there: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
+    followed: list[tuple[str, list[str]]] = field(default_factory=list)
+    """What was there when something followed, by the name of that."""
 
     def log(self, catalog: Catalog) -> StatementLog:
         handlers = {"made": self.unmake, "late": self.unmake, "completed": self.complete}
-        return StatementLog(catalog, dict(handlers), late=("late",))
+        handlers["follow"] = lambda facts: self.followed.append((facts["name"], [*self.there]))
+        return StatementLog(catalog, dict(handlers), late=("late",), closing=("follow",))
 
     def unmake(self, facts: Any) -> None:
         name = facts["name"]
@@ -155,6 +158,54 @@ def test_one_that_was_decided_is_completed(lab: Lab) -> None:
         record.decide("completed", name="c")
         raise ValueError
     assert (objects.there, objects.undone) == (["b", "c"], [])
+
+
+def test_what_follows_a_statement_is_last_whichever_way_it_ends(lab: Lab) -> None:
+    objects, follow = Objects(), step("grants", "follow")
+    log = objects.log(lab.catalog)
+    with log.begin("MAKE", follow, step("a")):
+        objects.there.append("a")
+    assert (objects.followed, objects.undone) == ([("grants", ["a"])], [])
+    with suppress(ValueError), log.begin("MAKE", follow, step("b")):
+        objects.there.append("b")
+        raise ValueError
+    assert (objects.followed[1:], objects.undone) == ([("grants", ["a"])], ["b"])
+    with log.begin("MAKE", follow) as record:
+        record.decide("completed", name="c")
+    assert objects.followed[2:] == [("grants", ["a", "c"])], "behind what the decision completes"
+    assert not lab.catalog.intents()
+
+
+def test_once_it_follows_a_statement_is_not_undone(lab: Lab) -> None:
+    """Killed behind that, it is done again; a part is followed at its own end, and once."""
+    objects, follow = Objects(["a"]), step("grants", "follow")
+    killed(lab, BESIDE, follow, step("a"), forward=follow)
+    lab.dead.add(BESIDE.uid)
+    with told("has been completed"):
+        objects.log(lab.catalog).recover()
+    assert (objects.followed, objects.undone) == ([("grants", ["a"])], [])
+    objects.followed.clear()
+    log = objects.log(lab.catalog)
+    with log.begin("APPLY", step("whole", "late")):
+        with log.begin("MAKE", follow):
+            objects.there.append("b")
+        assert objects.followed == [("grants", ["a", "b"])]
+        objects.there.append("c")
+    assert len(objects.followed) == 1
+
+
+def test_what_follows_waits_for_the_lake_and_the_rest_does_not(lab: Lab) -> None:
+    objects = Objects(["a"])
+    killed(lab, BESIDE, step("grants", "follow"), step("a"))
+    lab.dead.add(BESIDE.uid)
+    log = objects.log(lab.catalog)
+    with told("has been undone"):
+        log.recover(late=False)
+    assert (objects.undone, objects.followed) == (["a"], [])
+    with told():
+        log.recover()
+    assert (objects.undone, objects.followed) == (["a"], [("grants", [])])
+    assert not lab.catalog.intents()
 
 
 def test_what_needs_an_open_lake_waits_for_it_and_what_fails_is_in_quarantine(lab: Lab) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ from dt_jupyter.engine.execute import (
     execute,
 )
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import DTError, SchedulingState
+from dt_jupyter.model import DTError, DynamicTable, SchedulingState
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, definition, name, table
 
@@ -48,8 +50,9 @@ class Bench:
                     swap=self._call("swap"),
                     unpublish=self._call("unpublish"),
                     undrop=self._call("undrop"),
+                    followed=lambda statement, *names: nullcontext(),
                 ),
-                "creator": SimpleNamespace(apply_options=self._call("apply_options")),
+                "creator": SimpleNamespace(set_options=self._set_options),
                 "cloner": SimpleNamespace(clone=self._call("clone")),
                 "transactions": SimpleNamespace(
                     require_allowed=lambda statement: None,
@@ -62,6 +65,10 @@ class Bench:
 
     def _call(self, what: str) -> Any:
         return lambda *given: self.calls.append((what, given))
+
+    def _set_options(self, table: DynamicTable, options: Mapping[str, object]) -> None:
+        self.calls.append(("set_options", table.name))
+        self.catalog.update(table.id, **options)
 
     def run(self, text: str) -> Any:
         self.calls.clear()
@@ -127,7 +134,7 @@ def test_options_are_set_and_unset(bench: Bench) -> None:
     bench.run("ALTER DYNAMIC TABLE a SET COMMENT = 'daily', SCHEDULER = DISABLE")
     changed = bench.catalog.require(name("a"))
     assert (changed.comment, changed.scheduler_enabled) == ("daily", False)
-    assert bench.asked == ["apply_options", "nudge"]
+    assert bench.asked == ["set_options", "nudge"]
     bench.run("ALTER DYNAMIC TABLE a UNSET COMMENT, SCHEDULER, TARGET_LAG")
     back = bench.catalog.require(name("a"))
     assert (back.comment, back.scheduler_enabled, back.target_lag.seconds) == (None, True, None)

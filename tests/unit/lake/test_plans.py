@@ -196,7 +196,34 @@ WIDE_STRUCT = {"type": "struct", "fields": [column("x"), column("y")]}
         ),
         pytest.param("long", "integer", None, id="narrowed"),
         pytest.param("decimal(5,2)", "decimal(6,4)", None, id="decimal with fewer digits"),
-        pytest.param(WIDE_STRUCT, STRUCT, None, id="a field less"),
+        pytest.param(WIDE_STRUCT, STRUCT, False, id="a field less"),
+        pytest.param(
+            {"type": "struct", "fields": [column("x", id_=1), column("y", id_=2)]},
+            {"type": "struct", "fields": [column("z", id_=2), column("x", id_=1)]},
+            False,
+            id="a field moved and renamed",
+        ),
+        pytest.param(
+            {"type": "struct", "fields": [column("x", id_=1), column("y", id_=2)]},
+            {"type": "struct", "fields": [column("y", id_=1), column("x", id_=2)]},
+            None,
+            id="fields that swap names",
+        ),
+        pytest.param(
+            {"type": "map", "keyType": WIDE_STRUCT, "valueType": WIDE_STRUCT},
+            {"type": "map", "keyType": WIDE_STRUCT, "valueType": STRUCT},
+            False,
+            id="a field less in the values of a map",
+        ),
+        pytest.param(
+            {"type": "map", "keyType": WIDE_STRUCT, "valueType": "long"},
+            {"type": "map", "keyType": STRUCT, "valueType": "long"},
+            None,
+            id="a field less in the keys of a map",
+        ),
+        pytest.param(
+            STRUCT, {"type": "struct", "fields": [column("y")]}, None, id="no field is left"
+        ),
         pytest.param(STRUCT, "integer", None, id="another type"),
         pytest.param(
             {"type": "struct", "fields": [column("x", id_=1)]},
@@ -221,6 +248,23 @@ def test_an_interval_is_read_in_the_types_at_its_end(table, before, after, feed)
     if feed is not None:
         only_old = plan_changes(t.log, 0, 2, ["b"], evolving=True)
         assert only_old.last == 2, "the files of before are read in the type of the end"
+
+
+def test_a_field_that_is_dropped_and_added_again_is_another(table) -> None:
+    def column_b(*fields: dict[str, Any]) -> dict[str, Any]:
+        return metadata(A, column("b", {"type": "struct", "fields": fields}, id_=2), **MAPPED)
+
+    x, y, later = column("x", id_=3), column("y", id_=4), column("y", id_=5)
+    t = Written(table().path.parent / "fields", column_b(x, y))
+    for fields in ((x,), (x, later), (x,)):
+        t.commit(info("CHANGE COLUMN"), column_b(*fields))
+    assert isinstance(plan_changes(t.log, 0, 1, ["b"], evolving=True), Unchanged)
+    found = plan_changes(t.log, 0, 2, ["b"], evolving=True)
+    assert isinstance(found, Unreadable)
+    assert found.sentence == "version 2 dropped, renamed or changed the type of b"
+    assert isinstance(plan_changes(t.log, 0, 2, ["a"], evolving=True), Unchanged)
+    assert isinstance(plan_changes(t.log, 1, 2, ["b"], evolving=True), Unchanged)
+    assert isinstance(plan_changes(t.log, 0, 3, ["b"], evolving=True), Unchanged)
 
 
 def test_the_feed_has_no_parts_where_it_was_off(table) -> None:

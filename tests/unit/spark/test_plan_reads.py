@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from dt_jupyter.model import Name
+from dt_jupyter.spark.analysed import reads_any
 from dt_jupyter.spark.plan_reads import PlanRead, ReadKind, facts_of
 
 SECRET = PlanRead(ReadKind.TABLE, Name("default", "secret"))
 
 
-def node(kind: str, up: int, field: str = "", flags: tuple[str, ...] = (), **names: str) -> Any:
-    return [kind, up, field, {f: n.split(".") for f, n in names.items()}, list(flags)]
+def node(
+    kind: str,
+    up: int,
+    field: str = "",
+    flags: tuple[str, ...] = (),
+    *,
+    acts: bool = False,
+    **names: str,
+) -> Any:
+    return [kind, up, field, {f: n.split(".") for f, n in names.items()}, list(flags), acts]
 
 
 def table(up: int, name: str = "default.secret", field: str = "") -> Any:
@@ -53,8 +62,19 @@ def test_files_and_what_is_no_relation() -> None:
     files = PlanRead(ReadKind.FILES)
     assert reads(node("LogicalRelation", -1)) == (files,)
     assert reads(node("LogicalRelation", -1, catalogTable="delta./a/b")) == (files,)
-    assert reads(node("NewScan", -1)) == (files,)
-    assert reads(node("OneRowRelation", -1)) == reads(node("SetCommand", -1)) == ()
+    assert reads(node("OneRowRelation", -1)) == reads(node("SetCommand", -1, acts=True)) == ()
+    target = node("NewCommand", -1, acts=True, catalogTable="default.secret")
+    assert reads(target) == (SECRET,)
+
+
+def test_a_leaf_that_is_not_known_is_told() -> None:
+    unknown = PlanRead(ReadKind.UNKNOWN)
+    for kind in ("NewScan", "Anything", "PythonWorkerLogs"):
+        assert reads(node("Join", -1), node(kind, 0), table(0)) == (unknown, SECRET)
+    view = node("View", -1, flags=("isTempView",), desc=".v")
+    (found,) = reads(view, node("Anything", 0))
+    assert reads_any((found,), ReadKind.UNKNOWN)
+    assert not reads_any((found,), ReadKind.FILES)
 
 
 def test_a_deep_plan_needs_no_deep_stack() -> None:
