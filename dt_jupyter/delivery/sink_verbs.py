@@ -35,6 +35,12 @@ from dt_jupyter.sources import require_free
 from dt_jupyter.sql import CreateAction, SinkSource, StreamSource, statement_values as S
 from dt_jupyter.streams import Streams
 
+_OUT_OF_REACH = frozenset({"DT-6110", "DT-6113"})
+_NOT_CREATED = (
+    "No sink was created. Start the store, or correct its address (the folder of a file must "
+    "exist), and run the statement again."
+)
+
 
 @dataclass(frozen=True)
 class Sinks:
@@ -51,6 +57,14 @@ class Sinks:
         """Makes a sink, delivers all rows of its source, or what its stream holds, and says so. A
         store that cannot be reached, a key that is none and all else that is refused leaves
         nothing. DT-1101, DT-1105, DT-1109, DT-1119, DT-3201 to DT-3211, DT-6101 to DT-6152."""
+        try:
+            return self._create(asked)
+        except DTError as e:
+            if e.code not in _OUT_OF_REACH:
+                raise
+            raise e.but(instead=_NOT_CREATED) from e
+
+    def _create(self, asked: S.CreateSink) -> list[str]:
         require_name(Named.SINK, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_sink(asked.name):
             return [f"Sink {asked.name} already exists, nothing done."]

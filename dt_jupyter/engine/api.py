@@ -21,7 +21,7 @@ from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.frame_definition import (
     create_from,
     define_by,
-    is_frame,
+    require_of_spark,
     statement_of,
 )
 from dt_jupyter.engine.functions import drop_function, register_function
@@ -37,7 +37,7 @@ from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
 from dt_jupyter.engine.terminal_progress import terminal_line
-from dt_jupyter.failures import LARGEST_INT, coded, shown, within
+from dt_jupyter.failures import LARGEST_INT, coded, is_frame, shown, within
 from dt_jupyter.histories import HistoryEvent, HistoryReport, TransactionHistory, check_history
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import (
@@ -231,6 +231,7 @@ class Engine:
         statement, or of a DataFrame that could define one, all that it would decide, with nothing
         created."""
         self.context.require_open()
+        require_of_spark(subject, "The DataFrame", "a_table")
         if is_frame(subject):
             subject = statement_of(self.context, cast("DataFrame", subject))
         if isinstance(subject, CreateDynamicTable):

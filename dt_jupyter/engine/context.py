@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from dt_jupyter.streams import Changes, StatementLog, Streams, Transactions
     from dt_jupyter.watching import AlertWatch
 
+_READERS = 3
+"""Of a table, that are named."""
+
 
 @dataclass
 class EngineState:
@@ -105,8 +108,9 @@ class Context:
         """A name as typed, in the current schema where it has none."""
         return name if isinstance(name, Name) else qualified_name(name, self.schema())
 
-    def table(self, name: str | Name) -> DynamicTable:
-        """The dynamic table of that name; DT-1109 where it is something else, DT-1101 nothing."""
+    def table(self, name: str | Name, instead: str = "") -> DynamicTable:
+        """The dynamic table of that name; DT-1109 where it is something else, with what to write
+        `instead` for its {kind}, DT-1101 where nothing has it."""
         known = self.name(name)
         found = self.catalog.get(known)
         if found is not None:
@@ -117,9 +121,16 @@ class Context:
                 name=known,
                 kind=relation.kind.value,
                 expected="dynamic table",
-                hint="Use the statement for that kind.",
+                hint=instead.format(kind=relation.kind.value.upper()) or self._readers_of(known),
             )
         return self.catalog.require(known)
+
+    def _readers_of(self, name: Name) -> str:
+        """What is said of a name that is no dynamic table: those that read it are."""
+        tables = (t for t in self.catalog.list() if self.access.monitors(t.name))
+        readers = [str(t.name) for t in tables if name in {s.name for s in t.definition.sources}]
+        read = f" It is read by {', '.join(readers[:_READERS])}." if readers else ""
+        return f"Only dynamic tables have refreshes and a lag.{read}"
 
     def declare(self, warehouse: Warehouse) -> None:
         """The warehouse's pool and its number of sessions."""

@@ -160,7 +160,7 @@ class Creator:
             self.register(table, existing)
             check_cancelled()
             record = self._initialise(table)
-            _require_success(record)
+            _require_success(record, "creation")
         made = "replaced" if existing else "created"
         return Created(
             catalog.require(statement.name),
@@ -191,7 +191,7 @@ class Creator:
     def compute(self, table: DynamicTable, t: Timestamp) -> RefreshRecord:
         """Its first rows, at a data timestamp."""
         record = self.graph.refresh_at(table, t, RefreshTrigger.CREATION)
-        _require_success(record)
+        _require_success(record, "creation")
         return record
 
     def _initialise(self, table: DynamicTable) -> RefreshRecord | None:
@@ -272,7 +272,7 @@ class Creator:
         record = None
         if existing.frontier is not None or table.initialize is Initialize.ON_CREATE:
             record = self.graph.refresh(table, RefreshTrigger.CREATION)
-        _require_success(record)
+        _require_success(record, "change")
         derived = isinstance(verdict, Derivable)
         return record, "; its rows were derived from those that it had" if derived else ""
 
@@ -467,6 +467,9 @@ def _is_other(existing: DynamicTable, row: DynamicTable) -> bool:
     return (old, existing.mode) != (new, row.mode)
 
 
-def _require_success(record: RefreshRecord | None) -> None:
-    if record is not None and record.state is not RefreshState.SUCCEEDED:
-        raise failure_of(record)
+def _require_success(record: RefreshRecord | None, work: str) -> None:
+    """The failure of a refresh as one of the statement's `work`, of which nothing is left."""
+    if record is None or record.state is RefreshState.SUCCEEDED:
+        return
+    failure = failure_of(record)
+    raise failure.but(work=work) if failure.code == "DT-2105" else failure

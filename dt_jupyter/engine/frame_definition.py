@@ -10,7 +10,14 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.script import create_by_cell
 from dt_jupyter.engine.terminal_progress import terminal_line
-from dt_jupyter.failures import FromUser, coded_call, shown
+from dt_jupyter.failures import (
+    FromUser,
+    coded_call,
+    is_frame,
+    is_local_frame,
+    local_frame_error,
+    shown,
+)
 from dt_jupyter.model import DTError, Name, error
 from dt_jupyter.plans import ManyRows, NoForm, NotTheSame, PythonFunction, write_frame_query
 from dt_jupyter.sql import TABLE_OPTIONS, CreateAction, CreateDynamicTable, unknown_option
@@ -43,6 +50,7 @@ def create_from(
 ) -> Created:
     """A dynamic table over a DataFrame or a text; `subject` is what errors call it."""
     known = context.name(name)
+    require_of_spark(query, subject, known.table)
     given = _options(options)
     if given.get("backfill") is not None:
         given["backfill"] = context.name(given["backfill"])
@@ -82,6 +90,7 @@ def define_by(
     def define(function: Callable[[], DataFrame]) -> Created:
         subject = f"{function.__name__}(), line {_line(function)}"
         frame = _called(function)
+        require_of_spark(frame, f"What {subject} returns", context.name(name).table)
         if not is_frame(frame):
             raise error("DT-1129", function=subject, given=shown(frame))
         return create_from(context, name, frame, None, options, subject)
@@ -103,11 +112,10 @@ def _line(function: Callable[[], Any]) -> int:
     return int(code.co_firstlineno) if code is not None else 0
 
 
-def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame of Spark, of either kind."""
-    return any(kind.__name__ == "DataFrame" for kind in type(value).__mro__) and hasattr(
-        value, "sparkSession"
-    )
+def require_of_spark(value: Any, subject: str, name: str) -> None:
+    """DT-1166 for a frame of pandas, Polars or Arrow that would be the dynamic table `name`."""
+    if is_local_frame(value):
+        raise local_frame_error(value, subject, name)
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule import idle_times, lag_statistics, obstacles_in
 from dt_jupyter.spark import rows_frame
+from dt_jupyter.sql import matches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -312,12 +313,12 @@ class CatalogTables:
                 _time(w.resumed),
             )
             for w in self.catalog.warehouses()
-            if (like is None or _like(w.name, like)) and self.access.sees_warehouse(w.name)
+            if matches(w.name, like) and self.access.sees_warehouse(w.name)
         )
         broken = (
             (q.name, f"{QUARANTINED}: {q.problem}", *((None,) * 9))
             for q in self._quarantined(Named.WAREHOUSE)
-            if like is None or _like(q.name, like)
+            if matches(q.name, like)
         )
         return self.frame((*rows, *broken), schema)
 
@@ -331,16 +332,8 @@ def _told(q: Quarantined) -> tuple[object, ...]:
 
 
 def is_like(name: str, like: str | None) -> bool:
-    return like is None or _like(name.rpartition(".")[2], like)
+    return matches(name.rpartition(".")[2], like)
 
 
 def _qualified(name: Name) -> str:
     return f"{DATABASE}.{name.schema}.{name.table}"
-
-
-def _like(text: str, pattern: str) -> bool:
-    import re
-
-    parts = {"%": ".*", "_": "."}
-    expression = "".join(parts.get(c, re.escape(c)) for c in pattern.lower())
-    return re.fullmatch(expression, text.lower(), re.DOTALL) is not None

@@ -29,6 +29,7 @@ from dt_jupyter.sql import (
     order_by_dependencies,
     parse_piece,
     pieces,
+    resolve_identifiers,
     set_by,
     statement_values,
     tokens,
@@ -77,7 +78,7 @@ def run_script(
     """
     context.require_open()
     group = f"statement:{uuid.uuid4().hex}"
-    for number, read in enumerate(_statements(context, script)):
+    for number, read in enumerate(_statements(context, script, args or {})):
         asked = read.statement
         what = _title(asked)
         if consistent:
@@ -197,15 +198,15 @@ class _Read:
     variables: tuple[str, ...] = ()
 
 
-def _statements(context: Context, script: str) -> Iterator[_Read]:
+def _statements(context: Context, script: str, args: Mapping[str, Any]) -> Iterator[_Read]:
     """Those of a script, each when it is to run. A USE decides what a bare name after it means,
     a SET what a variable is: a statement for which something else holds than was expected is
     parsed again."""
-    parsed = _parse(context, script)
+    parsed = _parse(context, script, args)
     for statement, expected in _ordered(script, parsed.statements):
         current, piece = context.schema(), parsed.pieces[statement.offset]
         variables = _variables(context)
-        text = variables.replace_in(piece.text)
+        text = _replaced(variables, piece.text, args)
         read = parsed.read[statement.offset]
         whole = read.script
         if current != expected or text != whole[piece.start : piece.start + len(text)]:
@@ -217,7 +218,7 @@ def _statements(context: Context, script: str) -> Iterator[_Read]:
 def definitions_of(context: Context, script: str) -> Sequence[InSchema]:
     """The statements of a script in the order in which it runs them, each with the schema that is
     current then; none is run."""
-    return _ordered(script, _parse(context, script).statements)
+    return _ordered(script, _parse(context, script, {}).statements)
 
 
 @dataclass(frozen=True)
@@ -230,11 +231,11 @@ class _Parsed:
     read: dict[int, _Read] = field(default_factory=dict)
 
 
-def _parse(context: Context, script: str) -> _Parsed:
+def _parse(context: Context, script: str, args: Mapping[str, Any]) -> _Parsed:
     schema, found = context.schema(), _Parsed()
     variables = _variables(context)
     for piece in pieces(script):
-        whole, own = _with_text(script, piece, variables.replace_in(piece.text))
+        whole, own = _with_text(script, piece, _replaced(variables, piece.text, args))
         statement = parse_piece(whole, own, schema)
         if statement is not None:
             found.statements.append((statement, schema))
@@ -246,6 +247,12 @@ def _parse(context: Context, script: str) -> _Parsed:
         if refused := later(read.statement):
             raise refused.error(read.script)
     return found
+
+
+def _replaced(variables: Variables, text: str, args: Mapping[str, Any]) -> str:
+    """The text of a statement with the values of its variables, and with the names that its
+    IDENTIFIERs are: what it names is then seen by all that looks at names."""
+    return resolve_identifiers(variables.replace_in(text), args, strict=False)
 
 
 def _variables(context: Context) -> Variables:

@@ -19,6 +19,7 @@ from dt_jupyter.model import (
     SourceKind,
     Timestamp,
     error,
+    read_error,
 )
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.sources import fix_past, upstream_now
@@ -209,10 +210,12 @@ class Graph:
 
 
 def failure_of(record: RefreshRecord) -> DTError:
-    """The error of a refresh that did not succeed, for a statement that was to make it."""
+    """The error of a refresh that did not succeed, for a statement that was to make it: the one
+    that its history keeps."""
     if record.error_code == "DT-2112":
         return error("DT-2112", name=record.warehouse)
-    code = record.error_code or "DT-2105"
-    text = (record.error or code).removeprefix(f"[{code}] ")
-    problem = text.removeprefix(f"The refresh of {record.name} failed: ")
-    return error("DT-2105", name=record.name, problem=problem, hint="")
+    found = read_error(record.error or "")
+    if found is not None:
+        return found
+    problem = record.error or record.error_code or str(record.state)
+    return error("DT-2105", work="refresh", name=record.name, problem=problem, hint="")

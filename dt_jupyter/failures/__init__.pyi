@@ -6,6 +6,12 @@ from .key_errors import (
     raised as raised,
     sql_text as sql_text,
 )
+from .local_frames import (
+    is_frame as is_frame,
+    is_local_frame as is_local_frame,
+    local_frame_error as local_frame_error,
+    storing_line as storing_line,
+)
 from .lost_errors import find_lost_error as find_lost_error
 from .refresh_failures import as_error as as_error, out_of_reach as out_of_reach
 from .signs import (

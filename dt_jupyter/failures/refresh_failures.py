@@ -25,7 +25,7 @@ def as_error(e: BaseException, name: Name) -> DTError:
     if made is None:
         problem, hint = spoken(e)
         lost = "The next refresh continues from the last commit." if find_conflict(e) else ""
-        made = error("DT-2105", name=name, problem=problem, hint=hint or lost)
+        made = error("DT-2105", work="refresh", name=name, problem=problem, hint=hint or lost)
     return DTError(made.code, made.facts, details=details_of(e))
 
 
@@ -61,7 +61,8 @@ def out_of_reach(e: PySparkException, text: str) -> DTError | None:
     if condition in _NO_VERSION:
         asked, oldest, newest = (facts.get(key, "?") for key in _NO_VERSION[condition])
         if _number(asked) > _number(newest):
-            return error("DT-4102", name=name, point=f"version {asked}")
+            latest = f"The newest is version {newest}."
+            return error("DT-4102", name=name, point=f"version {asked}", instead=latest)
         return error("DT-4101", name=name, point=f"version {asked}", oldest=f"version {oldest}")
     if condition == _TOO_OLD:
         hours = facts.get("deletedFileRetention", "?")

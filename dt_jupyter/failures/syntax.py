@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from dt_jupyter.failures.missing_signs import ends_item, is_call, missing_sign
 from dt_jupyter.failures.signs import text_of
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.sql import Token, TokenKind, tokens
@@ -14,7 +16,7 @@ from dt_jupyter.sql import Token, TokenKind, tokens
 _CONDITION = "PARSE_SYNTAX_ERROR"
 _SAID = re.compile(r"Syntax error (?P<where>at or near [^\n]*)")
 _END = re.compile(r"\.?\s*(?:SQLSTATE: .*)?\Z")
-_EXTRA = re.compile(r": extra input .*\Z")
+_EXTRA = re.compile(r": extra input (?:'([^'\n]*)')?[^\n]*")
 _MISSING = re.compile(r": missing ('.*')\Z")
 _AT = re.compile(r"\(line (\d+), pos (\d+)\)")
 _TEXT = re.compile(r"\n== SQL ==\n(.*)", re.DOTALL)
@@ -31,7 +33,7 @@ _WORDS = (
 _KEYWORDS = tuple(_WORDS.split())
 _RIGHT = (
     "AS ASC DESC IN INT IS NOT NULL ON OR TO IF END ALL ANY ADD DAY DATE TIME TRUE FALSE SOME LIST"
-    " TYPE DATA COMMENT FUNCTION FUNCTIONS ROW ROWS FOR"
+    " TYPE DATA COMMENT FUNCTION FUNCTIONS ROW ROWS FOR STRING BIGINT DOUBLE FLOAT DECIMAL BOOLEAN"
 )
 _OTHERS = frozenset(_RIGHT.split())
 """Words of SQL that are right as they are, or too short for a guess at them."""
@@ -77,13 +79,34 @@ def syntax_error(failure: BaseException, asked: str | None, offset: int = 0) -> 
 def _place(said: str, text: str, offset: int) -> Span | None:
     at, read = _AT.search(said), _read(said)
     if at is None:
-        return None
+        return _place_of_extra(said, text, offset)
     lines = read.splitlines(keepends=True) if read else text[offset:].splitlines(keepends=True)
     start = sum(map(len, lines[: int(at[1]) - 1])) + int(at[2])
     if read:
         start = _moved(start, read, text[offset:])
     match = _TOKEN.match(text, min(offset + start, len(text)))
-    return Span(*match.span()) if match else Span(len(text), len(text))
+    found = Span(*match.span()) if match else Span(len(text), len(text))
+    whole = (w.span for w in _words(text, offset) if w.start == found.start)
+    return next(whole, found)
+
+
+def _place_of_extra(said: str, text: str, offset: int) -> Span | None:
+    """Of a word behind what could be a whole statement, which Spark may name without its place:
+    the last such word after one that ends an item."""
+    extra, words = _EXTRA.search(said), _words(text, offset)
+    named = [
+        w.span
+        for before, w in itertools.pairwise(words)
+        if extra and w.text == extra[1] and ends_item(before)
+    ]
+    return named[-1] if named else None
+
+
+def _words(text: str, offset: int) -> list[Token]:
+    try:
+        return tokens(text, offset)
+    except DTError:  # a string that does not end
+        return []
 
 
 def _read(said: str) -> str:
@@ -111,31 +134,36 @@ def _common(a: str, b: str) -> int:
 
 
 def _meant(text: str, offset: int, place: Span) -> str:
-    """The keyword that the word at the place, or the one before it, was to be."""
-    try:
-        words = tokens(text, offset)
-    except DTError:
+    """The keyword that the word at the place, or the one before it, was to be, or the sign that
+    is missing there."""
+    words = _words(text, offset)
+    if not words:
         return ""
     at = bisect_left([w.start for w in words], place.start)
-    near = [
-        w
-        for w in _candidates(words, at)
-        if not w.upper.endswith("S") or w.upper[:-1] not in _KEYWORDS
-    ]
-    if words and words[0].upper == "SHOW" and words[-1].upper not in _SHOWN:
+    if words[0].upper == "SHOW" and words[-1].upper not in _SHOWN:
         found = difflib.get_close_matches(words[-1].upper, _SHOWN, 1, _CLOSE)
-    else:
-        found = [
-            m for swapped in (True, False) for w in near if (m := near_keyword(w.text, swapped))
-        ]
-    return f"Did you mean {found[0]}?" if found else ""
+        return f"Did you mean {found[0]}?" if found else ""
+    near = _candidates(words, at)
+    surely = [m for w in near if (m := near_keyword(w.text, swapped=True))]
+    sign = "" if surely else missing_sign(words, at)
+    found = surely or [m for w in near if (m := near_keyword(w.text, swapped=False))]
+    doubtful = sign.startswith("Is ") and all(w.upper not in _OTHERS for w in near)
+    if sign and not (found and doubtful):
+        return sign
+    return f"Did you mean {found[0]}?" if found else sign
 
 
 def _candidates(words: Sequence[Token], at: int) -> list[Token]:
     """The word at a place, the one before it, and the nearest before that might have been a
-    keyword: of `SELECT a FORM b c`, Spark stumbles over c only."""
-    near = [words[i] for i in (at, at - 1, at - 2) if 0 <= i < len(words)]
-    return [w for w in near if w.kind is TokenKind.WORD and w.text != ";"]
+    keyword: of `SELECT a FORM b c`, Spark stumbles over c only. What is called is a function."""
+    before = at - 2 > 0 and at - 2 < len(words) and words[at - 2].sign("(")
+    near = [i for i in (at, at - 1, at - 2 - before) if 0 <= i < len(words)]
+    return [w for i in near if _may_be_keyword(w := words[i]) and not is_call(words, i)]
+
+
+def _may_be_keyword(word: Token) -> bool:
+    plural = word.upper.endswith("S") and word.upper[:-1] in _KEYWORDS
+    return word.kind is TokenKind.WORD and not plural
 
 
 def near_keyword(word: str, swapped: bool) -> str | None:

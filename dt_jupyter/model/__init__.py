@@ -34,7 +34,7 @@ from dt_jupyter.model.error_page import (
     help_command,
     page_of_code,
 )
-from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error
+from dt_jupyter.model.errors import CATALOGUE, DTError, Span, did_you_mean, error, read_error
 from dt_jupyter.model.frontier import Frontier
 from dt_jupyter.model.functions import (
     Captured,
@@ -230,6 +230,7 @@ __all__ = [
     "plain",
     "plural_of",
     "quote",
+    "read_error",
     "refresh_event",
     "require",
     "require_acyclic",

@@ -151,6 +151,10 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "it. Use SET and the name of the conf, or a parameter."),
     ("DT-1156", "42601", "IDENTIFIER({given}) in a definition is not the text of a name.",
      "Write the name, or IDENTIFIER('schema.name'); a parameter becomes its value."),
+    ("DT-1165", "42802", "A row for {table} needs {wanted}, and has {given}.",
+     "The columns of {table}: {columns}."),
+    ("DT-1166", "0A000", "{subject} is {kind}, and a dynamic table reads tables, whose rows can "
+     "change.", "{hint}"),
     # 2xxx refresh
     ("DT-2101", "55000", "Dynamic table {name} is not initialised yet.",
      "Run ALTER DYNAMIC TABLE {name} REFRESH, or wait for its first scheduled refresh."),
@@ -160,7 +164,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Refresh it to that data timestamp first."),
     ("DT-2104", "55P03", "A refresh of {name} is already running ({owner}).",
      "Wait for it, or see %dt history {name}."),
-    ("DT-2105", "22000", "The refresh of {name} failed: {problem}", "{hint}"),
+    ("DT-2105", "22000", "The {work} of {name} failed: {problem}", "{hint}"),
     ("DT-2106", "57014", "The refresh of {name} was cancelled.", "The table is unchanged."),
     ("DT-2107", "XX001", "Validation {check} failed in the refresh of {name}: {facts}.",
      "Nothing was committed. Run %dt verify {name}; a REINITIALIZE repairs it."),
@@ -387,12 +391,21 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
 
 
 def _worded(template: str, facts: Mapping[str, Any]) -> str:
-    """A fact may be a sentence itself, with a full stop before the template's own."""
-    words = {k: v.words if isinstance(v, Timestamp) else v for k, v in facts.items()}
-    return _TWO_STOPS.sub(".", template.format(**words))
+    """A fact may be a sentence itself, with a full stop before the template's own, or another
+    error, whose code is left out: an error has one."""
+    return _TWO_STOPS.sub(".", template.format(**{k: _fact(v) for k, v in facts.items()}))
+
+
+def _fact(value: Any) -> Any:
+    if isinstance(value, Timestamp):
+        return value.words
+    if isinstance(value, str | DTError):
+        return _CODE.sub("", str(value))
+    return value
 
 
 _TWO_STOPS = re.compile(r"(?<![.\s])\.\.(?=\s|\Z)")
+_CODE = re.compile(r"(?:(?<=: )|\A)\[DT-\d{4}\] ")
 
 
 @dataclass(eq=False)
@@ -426,8 +439,10 @@ class DTError(Exception):
 
     @property
     def hint(self) -> str:
-        """What helps; `also` among the facts is what helps in this case besides."""
-        hint = _worded(CATALOGUE[self.code].hint, self.facts)
+        """What helps; `also` among the facts is what helps in this case besides, `instead` in the
+        place of the catalogue's."""
+        instead = self.facts.get("instead")
+        hint = instead if instead is not None else _worded(CATALOGUE[self.code].hint, self.facts)
         return " ".join(filter(None, (hint, self.facts.get("also"))))
 
     def __str__(self) -> str:
@@ -438,10 +453,42 @@ class DTError(Exception):
         """The same error, placed in `query`."""
         return DTError(self.code, self.facts, query, span, self.details)
 
+    def but(self, **facts: Any) -> DTError:
+        """The same error with other facts."""
+        return DTError(self.code, {**self.facts, **facts}, self.query, self.span, self.details)
+
 
 def error(code: str, /, **facts: Any) -> DTError:
     """The catalogue's error `code` with its facts; raise the result."""
     return DTError(code, facts)
+
+
+def read_error(text: str) -> DTError | None:
+    """The error whose `str` is `text`, as a history keeps it; None for any other text."""
+    found = _CODE.match(text)
+    entry = CATALOGUE.get(found[0].strip("[] ")) if found else None
+    if found is None or entry is None:
+        return None
+    said, fields = text[found.end() :], set[str]()
+    message, hint = _pattern(entry.message, fields), _pattern(entry.hint, fields)
+    hinted, rest = rf"{message}(?<=[.?!]) {hint}", r"(?<=[.?!]) (?P<instead>.*)"
+    forms = (hinted, rf"{hinted} (?P<also>.*)", message + rest, message)
+    match = next((m for form in forms if (m := re.fullmatch(form, said, re.DOTALL))), None)
+    facts = {**dict.fromkeys(entry.fields, ""), **match.groupdict()} if match else None
+    return DTError(entry.code, facts) if facts is not None else None
+
+
+def _pattern(template: str, fields: set[str]) -> str:
+    """What finds the facts in a text of a template."""
+    found = []
+    for literal, name, _, conversion in string.Formatter().parse(template):
+        found.append(re.escape(literal))
+        if not name:
+            continue
+        known = name in fields
+        found.append(".*?" if conversion else f"(?P={name})" if known else f"(?P<{name}>.*?)")
+        fields.update(() if conversion else {name})
+    return "".join(found)
 
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "") -> str:

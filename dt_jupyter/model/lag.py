@@ -10,6 +10,7 @@ from dt_jupyter.model.errors import error
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour|day)s?\s*\Z", re.IGNORECASE)
 _FORM = "Write '<number> seconds|minutes|hours|days' or DOWNSTREAM."
+_SHORT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*\Z", re.IGNORECASE)
 LONGEST_LAG = 100 * 365 * 86400
 
 
@@ -42,7 +43,7 @@ class TargetLag:
                 option="TARGET_LAG",
                 value=repr(bare),
                 problem="it is neither a duration nor DOWNSTREAM",
-                hint=_FORM,
+                hint=_meant(bare) or _FORM,
             )
         return cls(float(match[1]) * _UNITS[match[2].lower()])
 
@@ -58,3 +59,10 @@ class TargetLag:
             if count >= 1 and count == int(count):
                 return f"{int(count)} {unit}{'s' if count != 1 else ''}"
         return f"{self.seconds:g} seconds"
+
+
+def _meant(text: str) -> str:
+    """The duration that a number with a short unit, or with none, was to be."""
+    found = _SHORT.match(text)
+    unit = found and next((u for u in _UNITS if u.startswith(found[2][:3].lower())), None)
+    return f"Did you mean '{found[1]} {unit}s'?" if found and unit else ""

@@ -17,6 +17,7 @@ from dt_jupyter.dispatch import error_message
 from dt_jupyter.model import DTError, help_command
 from dt_jupyter.notebook.display import show_below
 from dt_jupyter.notebook.interrupts import was_interrupt
+from dt_jupyter.notebook.variables import with_frame_hint
 from dt_jupyter.widgets import Folded, error_text
 from dt_jupyter.wire import ErrorMessage
 
@@ -76,7 +77,7 @@ def _show(
         cancel()
         lines = _interrupt(shell, kind, failure, trace, tb_offset)
     else:
-        message = error_message(failure)
+        message = error_message(with_frame_hint(failure, shell.user_ns))
         details = message.details if hasattr(shell, "kernel") else None
         lines = [*render(message, where(shell, trace)), *page_line(message)]
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]

@@ -138,7 +138,8 @@ class Resolver:
     @staticmethod
     def _numbered(source: Source, log: TableLog, version: int, at: Moment) -> int | None:
         if version > log.version():
-            raise error("DT-4102", name=source.name, point=at)
+            newest = f"The newest is version {log.version()}."
+            raise error("DT-4102", name=source.name, point=at, instead=newest)
         return version if version >= log.oldest() else None
 
 

@@ -111,6 +111,7 @@ from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
+from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
 from .text.limits import is_large as is_large
 from .text.literals import literal as literal
 from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by

@@ -83,7 +83,7 @@ def drop_dynamic_table(
         return context.tables.status(f"Dynamic table {name} is out of quarantine, and dropped.")
     if statement.if_exists and catalog.get(name) is None:
         return context.tables.status(f"{name} does not exist, nothing done.")
-    table = context.table(name)
+    table = context.table(name, f"Write DROP {{kind}} {name}.")
     context.refresher.cancel(table.id)
     with context.names.followed(f"DROP DYNAMIC TABLE {name}", name):
         catalog.drop(name)
@@ -103,6 +103,7 @@ def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementO
 def describe_dynamic_table(
     context: Context, statement: S.DescribeDynamicTable, origin: StatementOrigin
 ) -> DataFrame:
+    context.table(statement.name, f"Write DESCRIBE TABLE {statement.name}.")
     return context.tables.describe(statement.name)
 
 

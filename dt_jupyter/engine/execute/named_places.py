@@ -5,9 +5,10 @@ from __future__ import annotations
 from dt_jupyter.model import DTError, Span
 from dt_jupyter.sql import CreateDynamicTable, Statement, Token, TokenKind, tokens
 
-_NAMED = frozenset(
-    {"DT-1101", "DT-1102", "DT-1108", "DT-1118", "DT-3201", "DT-2102", "DT-6104", "DT-3301"}
-)
+_NAMED = frozenset({
+    "DT-1101", "DT-1102", "DT-1105", "DT-1108", "DT-1109", "DT-1118", "DT-3201", "DT-2102",
+    "DT-6104", "DT-3301",
+})  # fmt: skip
 _WORDS = (TokenKind.WORD, TokenKind.QUOTED, TokenKind.STRING)
 
 

@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from dt_jupyter.definition import placed, with_offending_row
 from dt_jupyter.engine.execute.missing_names import missing_name
 from dt_jupyter.engine.execute.named_places import find_name
+from dt_jupyter.engine.execute.refused_writes import refused_write
 from dt_jupyter.failures import (
     catalogued,
     environment_error,
@@ -35,9 +36,9 @@ def place_failure(
     e = find_lost_error(e)
     if environment_error(e) is None and conflict_error(e, kind) is None:
         if isinstance(e, AnalysisException):
-            return _place_in_script(_of_spark(e, sources, statement.text), statement, script)
+            return _place_in_script(_of_spark(e, sources, statement), statement, script)
         if isinstance(e, PySparkException) and out_of_reach(e, statement.text):
-            return _place_in_script(_of_spark(e, sources, statement.text), statement, script)
+            return _place_in_script(_of_spark(e, sources, statement), statement, script)
     made = catalogued(e, kind, script, statement.offset)
     made = with_offending_row(made, sources.spark, statement.text)
     end = statement.offset + len(statement.text)
@@ -49,9 +50,9 @@ def _place_in_script(made: DTError, statement: SparkStatement, script: str) -> D
     return made.at(script, Span(start + span.start, start + span.end))
 
 
-def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
+def _of_spark(e: PySparkException, sources: Sources, statement: SparkStatement) -> DTError:
     """What Spark says, in a line, placed in the statement's text where Spark says where."""
-    condition = e.getCondition() or ""
+    condition, text = e.getCondition() or "", statement.text
     if (past := out_of_reach(e, text)) is not None:
         return placed(e, text, past.code, **past.facts)
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
@@ -67,6 +68,9 @@ def _of_spark(e: PySparkException, sources: Sources, text: str) -> DTError:
         return made if made.span else _at_name(made, text, name)
     if is_syntax_error(e):
         return syntax_error(e, text)
+    if (refused := refused_write(e, sources, statement)) is not None:
+        made = placed(e, text, refused.code, **refused.facts)
+        return _at_name(made, text, str(statement.target or refused.facts["name"]))
     if (missing := missing_name(e, sources.spark)) is not None:
         made = placed(e, text, "DT-1112", problem=missing.problem, hint=missing.hint)
         return _at_name(made, text, missing.name)

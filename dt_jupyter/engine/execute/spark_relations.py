@@ -14,6 +14,7 @@ from dt_jupyter.model.hidden import hidden
 from dt_jupyter.spark import analyse_now, path_of_text
 from dt_jupyter.sql import (
     as_merge,
+    patterns_for_spark,
     quote_change_columns,
     replace_spans,
     statement_values as S,
@@ -109,7 +110,7 @@ def _text(context: Context, statement: S.SparkStatement, placed: Replaced) -> st
     replaced = [*placed, *_functions(context, statement), *_has_data(context, statement)]
     start = statement.offset
     own = [(Span(s.start - start, s.end - start), v) for s, v in replaced]
-    named = _names(statement, own)
+    named = [*_names(statement, own), *patterns_for_spark(statement.text)]
     if not own and not named:
         return statement.text
     text = replace_spans(statement.text, [*own, *named])

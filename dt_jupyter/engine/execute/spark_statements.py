@@ -15,7 +15,7 @@ from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.engine.functions import follow_function, require_droppable
 from dt_jupyter.lake import marked
-from dt_jupyter.model import DTError, Named, Span, error
+from dt_jupyter.model import DTError, Name, Named, Span, error
 from dt_jupyter.spark import confs
 from dt_jupyter.sql import CATALOG, require_table_properties, statement_values as S
 from dt_jupyter.streams import CONSUMERS
@@ -110,8 +110,24 @@ def _require_writable(context: Context, statement: S.SparkStatement) -> None:
     """DT-1109 for a dynamic table that Spark would write."""
     for target in statement.targets:
         if statement.kind in _WRITES and context.catalog.get(target) is not None:
-            hint = "It is read-only: change its sources, or its definition."
+            hint = _of_dynamic_table(statement, target)
             raise error("DT-1109", name=target, kind="dynamic table", expected="table", hint=hint)
+
+
+def _of_dynamic_table(statement: S.SparkStatement, name: Name) -> str:
+    """What to write in the place of a statement about tables."""
+    if statement.kind in (S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW):
+        return f"Write DROP DYNAMIC TABLE {name}."
+    if statement.new_name is not None:
+        return f"Write ALTER DYNAMIC TABLE {name} RENAME TO {statement.new_name}."
+    if statement.kind in (S.SparkKind.ALTER_TABLE, S.SparkKind.ALTER_VIEW):
+        return (
+            f"Its columns are those of its query: change that with CREATE OR ALTER DYNAMIC TABLE "
+            f"{name} …; ALTER DYNAMIC TABLE {name} SET … changes its options."
+        )
+    if statement.kind in _CREATES:
+        return f"Choose another name, or DROP DYNAMIC TABLE {name} first."
+    return "It is read-only: change its sources, or its definition."
 
 
 def _require_free(context: Context, statement: S.SparkStatement) -> None:

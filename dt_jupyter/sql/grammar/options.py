@@ -63,8 +63,28 @@ def nearest_option(option: str, known: Iterable[str]) -> list[str]:
     """The one of those known that was meant, or none: as it is spelled but for case, dashes and
     underscores, which all options share."""
     names = {_letters(name): name for name in known}
-    close = difflib.get_close_matches(_letters(option), list(names), n=1)
+    asked = _letters(option)
+    meant = [n for n, name in names.items() if asked in _parts(name) or n in _MEANT.get(asked, ())]
+    close = meant if len(meant) == 1 else difflib.get_close_matches(asked, list(names), n=1)
     return [names[c] for c in close]
+
+
+_MEANT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("from", "since", "start", "begin", "after", "version"), ("at",)),
+    **dict.fromkeys(("to", "until", "before", "stop"), ("end", "to")),
+    **dict.fromkeys(("every", "interval", "frequency", "freshness"), ("targetlag",)),
+    **dict.fromkeys(("description", "doc"), ("comment",)),
+    **dict.fromkeys(("overwrite", "force", "or"), ("replace",)),
+    **dict.fromkeys(("output", "var", "variable", "into"), ("out",)),
+    **dict.fromkeys(("size", "concurrency"), ("maxconcurrencylevel",)),
+}
+"""Words of other systems, by their letters, and the options that mean the same here."""
+
+
+def _parts(option: str) -> list[str]:
+    """The words of an option's name, where it has several: LAG of TARGET_LAG."""
+    words = re.split(r"[-_\s]+", option.strip("-").casefold())
+    return words if len(words) > 1 else []
 
 
 def _letters(option: str) -> str:

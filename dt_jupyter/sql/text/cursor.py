@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dt_jupyter.model import DTError, Name, Span, error
+from dt_jupyter.model import DTError, Name, Span, did_you_mean, error
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.text.lex import Token, TokenKind
 from dt_jupyter.sql.text.literals import unquote
 
 T = TypeVar("T")
+_KEYWORD = re.compile(r"\b[A-Z_]{2,}\b")
 CATALOG = "spark_catalog"
 _PARTS = 3  # catalog, schema, table
 _SHOWN = 30  # characters of a word in an error
@@ -81,7 +83,10 @@ class Cursor:
         return repr(text) if "'" not in text else text
 
     def expected(self, what: str, hint: str) -> DTError:
-        return self.fail(f"{what} is expected, not {self.shown()}", hint)
+        """DT-1001 with the keyword of `what` and `hint` that the next word nearly is."""
+        word, known = self.peek().upper, _KEYWORD.findall(f"{what} {hint}")
+        near = did_you_mean(word, known) if word and word not in known else ""
+        return self.fail(f"{what} is expected, not {self.shown()}", f"{near} {hint}".strip())
 
     def fail(self, problem: str, hint: str, span: Span | None = None) -> DTError:
         """DT-1001 at `span`, else at the next token."""

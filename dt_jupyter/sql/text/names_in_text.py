@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
-from dt_jupyter.model import Span, error, quote
+from dt_jupyter.model import DTError, Span, error, quote
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 from dt_jupyter.sql.text.literals import unquote
 
@@ -19,13 +21,18 @@ def set_by(statement: str) -> dict[str, str]:
     return {found["key"]: found["value"].strip()} if found else {}
 
 
-def resolve_identifiers(text: str, *, strict: bool = True) -> str:
-    """The text with the name itself in the place of each IDENTIFIER of string literals.
+def resolve_identifiers(
+    text: str, values: Mapping[str, Any] = MappingProxyType({}), *, strict: bool = True
+) -> str:
+    """The text with the name itself in the place of each IDENTIFIER of string literals, and of
+    `:parameters` whose `values` are strings.
 
     DT-1156 for IDENTIFIER of another expression; such ones stay where `strict` is False.
     """
+    if "IDENTIFIER" not in text.upper():
+        return text
     for span, inner in reversed(list(_calls(tokens(text)))):
-        name = _name_of(inner)
+        name = _name_of(inner, values)
         if name is not None:
             text = text[: span.start] + name + text[span.end :]
         elif strict:
@@ -52,12 +59,21 @@ def _closing(words: Sequence[Token], opening: int) -> int:
     return len(words) - 1
 
 
-def _name_of(inner: Sequence[Token]) -> str | None:
-    """The quoted name that string literals, perhaps joined by ||, are the text of."""
-    joins = [w for w in inner if w.kind is not TokenKind.STRING]
-    if len(joins) == len(inner) or not all(w.sign("|") or w.sign("||") for w in joins):
+def _name_of(inner: Sequence[Token], values: Mapping[str, Any]) -> str | None:
+    """The quoted name that string literals and parameters, perhaps joined by ||, are the text
+    of."""
+    texts: list[str] = []
+    for before, word in zip((None, *inner), inner, strict=False):
+        if before is not None and before.sign(":") and isinstance(values.get(word.text), str):
+            texts.append(values[word.text])
+        elif word.kind is TokenKind.STRING:
+            texts.append(unquote(word.text))
+        elif not (word.sign("|") or word.sign(":")):
+            return None
+    try:
+        parts = tokens("".join(texts))
+    except DTError:
         return None
-    parts = tokens("".join(unquote(w.text) for w in inner if w.kind is TokenKind.STRING))
     names, dots = parts[::2], parts[1::2]
     if len(names) != len(dots) + 1 or not all(d.sign(".") for d in dots):
         return None

@@ -51,7 +51,6 @@ def told(lab: Lab, script: str) -> tuple[DTError, str]:
         ("UPDATE orders SE id = 1", "id", "SET"),
         ("INSERT INT orders VALUES (1, 1)", "INT", "INTO"),
         ("DELETE FORM orders", "FORM", "FROM"),
-        ("SELECT (id FROM orders", "FROM", ""),
         ("SELECT id FORM orders AT (VERSION => 1)", "orders", "FROM"),
         ("SELECT id FROM orders AT (VERSION => 1) WERE id = 1", "id", "WHERE"),
         ("SELECT * FROM orders CHANGES (INFORMATION => DEFAULT) AT (VERSION => 1) WERE x", "x",
@@ -74,6 +73,100 @@ def test_a_text_that_spark_refuses_is_underlined(
     assert found.sentence.count("yntax error") == 1
     shown = "".join(traceback.format_exception_only(found))
     assert "^" in shown.splitlines()[-1], "Python's own traceback shows the place too"
+
+
+@pytest.mark.parametrize(
+    ("script", "at", "hint"),
+    [
+        ("SELECT qty count(*) FROM orders GROUP BY qty", "(", "comma missing between qty and count"),
+        ("CREATE DYNAMIC TABLE d AS SELECT qty count(*) FROM orders GROUP BY qty", "(",
+         "comma missing between qty and count"),
+        ("SELECT id, qty FROM orders GROUP BY id qty", "qty", "comma missing between id and qty"),
+        ("CREATE TABLE n (id INT name STRING)", "name", "comma missing between INT and name"),
+        ("INSERT INTO orders VALUES (1, 2) (3, 4)", "(", "comma missing between ) and ("),
+        ("SELECT id FROM orders WHERE id = 1 qty = 2", "qty", "AND or OR missing between 1 and qty"),
+        ("SELECT (id FROM orders", "FROM", "A ) is missing"),
+        ("CREATE DYNAMIC TABLE d AS SELECT count(* FROM orders", "FROM", "( after count"),
+        ("SELECT id FROM orders WHERE id = 1)", ")", "leave out the )"),
+        ("SELECT id FROM orders LIMIT 1 WHERE id = 1", "WHERE", "WHERE stands before LIMIT"),
+        ("SELECT * FROM :orders", ":", "IDENTIFIER(:orders)"),
+        ("SELECT * FROM {orders}", "{", "IDENTIFIER(:orders)"),
+        ("SELECT * FROM 'orders'", "'orders'", "has no quotes"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_in_a_text_is_said(lab: Lab, script: str, at: str, hint: str) -> None:
+    found, place = told(lab, script)
+    assert (found.code, place) == ("DT-1001", at)
+    assert hint in found.hint
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "at", "said"),
+    [
+        ("DROP TABLE daily", "DT-1109", "daily", "Write DROP DYNAMIC TABLE daily."),
+        ("DROP VIEW daily", "DT-1109", "daily", "Write DROP DYNAMIC TABLE daily."),
+        ("ALTER TABLE daily RENAME TO d", "DT-1109", "daily",
+         "Write ALTER DYNAMIC TABLE daily RENAME TO d."),
+        ("ALTER TABLE daily ADD COLUMN x INT", "DT-1109", "daily", "CREATE OR ALTER DYNAMIC TABLE"),
+        ("CREATE TABLE daily (id INT)", "DT-1109", "daily", "DROP DYNAMIC TABLE daily first"),
+        ("INSERT INTO daily VALUES (1)", "DT-1109", "daily", "read-only"),
+        ("INSERT INTO IDENTIFIER('dai' || 'ly') VALUES (1)", "DT-1109", None, "read-only"),
+        ("DROP DYNAMIC TABLE orders", "DT-1109", "orders", "Write DROP TABLE orders."),
+        ("DESCRIBE DYNAMIC TABLE orders", "DT-1109", "orders", "Write DESCRIBE TABLE orders."),
+        ("ALTER DYNAMIC TABLE orders SUSPEND", "DT-1109", "orders", "It is read by daily."),
+        ("CREATE TABLE orders (id INT)", "DT-1105", "orders", "Table orders already exists"),
+        ("CREATE VIEW orders AS SELECT 1 AS x", "DT-1105", "orders", "Table orders already exists"),
+        ("CREATE DYNAMIC TABLE daily AS SELECT 1 AS x", "DT-1105", "daily", "Dynamic table daily"),
+        ("CREATE DYNAMIC TABLE orders AS SELECT 1 AS x", "DT-1105", "orders", "Table orders"),
+        ("CREATE SCHEMA default", "DT-1105", "default", "Schema default already exists"),
+        ("DROP VIEW orders", "DT-1109", "orders", "orders is a table, not a view. Use DROP TABLE"),
+        ("INSERT INTO orders VALUES (1, 2, 3)", "DT-1165", "orders",
+         "A row for orders needs 2 values, and has 3. The columns of orders: id int, qty int."),
+        ("INSERT INTO orders VALUES (1)", "DT-1165", "orders", "needs 2 values, and has 1"),
+        ("INSERT INTO orders (id) VALUES (1, 2)", "DT-1165", "orders", "needs 1 value, and has 2"),
+        ("INSERT INTO orders SELECT id FROM orders", "DT-1165", "orders", "needs 2 values"),
+        ("WITH x AS (SELECT 1 AS a) INSERT INTO orders SELECT * FROM x", "DT-1112", None, ""),
+        ("SELECT * FROM orders VERSION AS OF 99", "DT-4102", None, "The newest is version 1."),
+        ("SELECT * FROM orders AT (VERSION => 99)", "DT-4102", None, "The newest is version 1."),
+        ("RESTORE TABLE orders TO VERSION AS OF 99", "DT-4102", None, "The newest is version 1."),
+        ("CREATE SINK s FROM TABLE orders INTO 'sqlite:////nowhere/x.db#t' KEY (id)", "DT-6110",
+         None, "No sink was created."),
+        ("CREATE DYNAMIC TABLE d AS SELECT id / 0 AS x FROM orders", "DT-2105", None,
+         "The creation of d failed: "),
+    ],
+)  # fmt: skip
+def test_a_refused_statement_says_what_to_write(
+    lab: Lab, script: str, code: str, at: str | None, said: str
+) -> None:
+    with pytest.raises(DTError) as e:
+        lab.sql(script)
+    found = e.value
+    assert found.code == code, str(found)
+    assert said in str(found)
+    assert str(found).count("DT-") == 1
+    if at is not None:
+        assert found.span is not None
+        assert script[found.span.start : found.span.end] == at
+
+
+def test_one_failure_has_one_code_however_it_is_asked_for(lab: Lab) -> None:
+    lab.sql("CREATE TABLE lost (id INT)")
+    lab.dynamic_table("below", "SELECT id FROM lost")
+    lab.dynamic_table("above", "SELECT id FROM below")
+    lab.sql("DROP TABLE lost")
+    record = lab.record("below")
+    assert record.error_code == "DT-2102"
+    for name in ("below", "above"):
+        found, place = told(lab, f"ALTER DYNAMIC TABLE {name} REFRESH")
+        assert (str(found), place) == (record.error, name)
+    lab.sql("DROP DYNAMIC TABLE above; DROP DYNAMIC TABLE below")
+
+
+def test_show_takes_the_patterns_of_sql_and_of_spark(lab: Lab) -> None:
+    for pattern in ("dai*", "dai%", "d_ily", "x|daily"):
+        assert [row[0] for row in lab.sql(f"SHOW DYNAMIC TABLES LIKE '{pattern}'")] == ["daily"]
+    for pattern in ("ord*", "ord%", "x|orders"):
+        assert [row[1] for row in lab.sql(f"SHOW TABLES LIKE '{pattern}'")] == ["orders"]
 
 
 @pytest.mark.parametrize(

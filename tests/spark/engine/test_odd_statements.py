@@ -53,7 +53,7 @@ FUNCTIONS = {
     "stacked": ("SELECT * FROM stack(2, 1, 2) AS s(a)", "NO_DATA"),
     "over": ("SELECT * FROM seen", "NO_DATA"),
     "fed": ("SELECT id, _change_type AS kind FROM table_changes('src', 0)", "FULL"),
-    "meant": ("SELECT id FROM IDENTIFIER('src')", "FULL"),
+    "meant": ("SELECT id FROM IDENTIFIER('src')", "INCREMENTAL"),
     "whole": ("TABLE src", "INCREMENTAL"),
     "piped": ("FROM src |> WHERE id > 0 |> SELECT id", None),
 }

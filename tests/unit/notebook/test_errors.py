@@ -81,6 +81,7 @@ def test_details_stand_below_the_error_that_they_are_of(monkeypatch: pytest.Monk
     shell = SimpleNamespace(
         kernel=True,
         compile=SimpleNamespace(),
+        user_ns={},
         _get_exc_info=lambda _: None,
         _showtraceback=lambda kind, failure, lines: shown.append(lines[0]),
     )

@@ -138,7 +138,7 @@ def test_help_connects_to_nothing(shell: InteractiveShell) -> None:
         ("%%dynamic_table a\nSELECT 1; SELECT 2", "DT-1001", "^^^^^^"),
         ("%dt -o 4x SELECT 1", "DT-1003", "^^"),
         ("%%dt\nSELECT :nowhere_set", "DT-1113", "^" * len(":nowhere_set")),
-        ("box = []\n%dt SELECT :box", "DT-1003", "^^^^"),
+        ("box = {}\n%dt SELECT :box", "DT-1003", "^^^^"),
     ],
 )
 def test_bad_input_is_a_few_lines(

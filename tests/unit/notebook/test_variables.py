@@ -6,10 +6,12 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import numpy
+import pandas
+import pyarrow
 import pytest
 
-from dt_jupyter.model import DTError, Span
-from dt_jupyter.notebook.variables import parameters
+from dt_jupyter.model import DTError, Span, error
+from dt_jupyter.notebook.variables import parameters, with_frame_hint
 
 
 @pytest.mark.parametrize(
@@ -39,9 +41,46 @@ def test_a_missing_variable_is_placed() -> None:
     assert caught.value.span == Span(7, 12)
 
 
-@pytest.mark.parametrize("value", [[1], {"a": 1}, object(), numpy.arange(3)])
+@pytest.mark.parametrize("value", [["x", "y"], (1, 2), numpy.arange(3), []])
+def test_a_list_is_an_array(value: object) -> None:
+    found = parameters("SELECT :v", {"v": value})["v"]
+    assert list(found) == list(value)  # type: ignore[call-overload]
+    assert not isinstance(found, numpy.ndarray)
+
+
+@pytest.mark.parametrize("value", [[[1]], {"a": 1}, object(), numpy.ones((2, 2))])
 def test_what_is_not_plain_is_refused(value: object) -> None:
     with pytest.raises(DTError) as caught:
         parameters("SELECT :v", {"v": value})
     assert caught.value.code == "DT-1003"
     assert caught.value.span == Span(7, 9)
+
+
+STORED = 'spark.createDataFrame({}).write.format("delta").saveAsTable("pdf")'
+FRAMES = {
+    STORED.format("pdf"): pandas.DataFrame({"id": [1]}),
+    STORED.format("pdf") + " ": pyarrow.table({"id": [1]}),
+    STORED.format("pdf.to_arrow()"): type("DataFrame", (), {"__module__": "polars.frame"})(),
+    STORED.format("pdf.collect().to_arrow()"): type("LazyFrame", (), {"__module__": "polars.x"})(),
+    'pdf.write.format("delta").saveAsTable("pdf")': type("DataFrame", (), {"sparkSession": 1})(),
+}
+
+
+@pytest.mark.parametrize("line", FRAMES)
+def test_a_table_that_is_a_variable_is_named_with_the_line_that_stores_it(line: str) -> None:
+    missing = error("DT-1101", name="pdf", hint="Did you mean pd?")
+    found = with_frame_hint(missing.at("FROM pdf", Span(5, 8)), {"pdf": FRAMES[line]})
+    assert isinstance(found, DTError)
+    assert line.strip() in found.hint
+    assert found.span == Span(5, 8)
+    with pytest.raises(DTError) as caught:
+        parameters("SELECT * FROM :pdf", {"pdf": FRAMES[line]})
+    assert line.strip() in caught.value.hint
+
+
+@pytest.mark.parametrize("value", [3, "orders", None, [1], type("DataFrame", (), {})()])
+def test_a_variable_of_another_kind_explains_no_missing_table(value: object) -> None:
+    missing = error("DT-1101", name="x", hint="")
+    assert with_frame_hint(missing, {"x": value}) is missing
+    other = error("DT-1113", name="pdf")
+    assert with_frame_hint(other, {"pdf": pandas.DataFrame()}) is other

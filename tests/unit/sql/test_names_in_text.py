@@ -35,6 +35,23 @@ def test_a_text_becomes_the_name_that_it_is(text: str) -> None:
     assert caught.value.code in ("DT-1156", "DT-1001")
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("SELECT * FROM IDENTIFIER(:t)", "SELECT * FROM `a`.`b`"),
+        ("SELECT * FROM IDENTIFIER('x.' || :c) y", "SELECT * FROM `x`.`c` y"),
+        ("INSERT INTO IDENTIFIER(:c) VALUES (:c)", "INSERT INTO `c` VALUES (:c)"),
+        ("SELECT * FROM IDENTIFIER(:gone)", "SELECT * FROM IDENTIFIER(:gone)"),
+        ("SELECT * FROM IDENTIFIER(:number)", "SELECT * FROM IDENTIFIER(:number)"),
+        ("SELECT * FROM IDENTIFIER(c)", "SELECT * FROM IDENTIFIER(c)"),
+        ("SELECT * FROM IDENTIFIER(:odd)", "SELECT * FROM IDENTIFIER(:odd)"),
+    ],
+)
+def test_a_parameter_is_the_name_that_is_its_value(text: str, wanted: str) -> None:
+    values = {"t": "a.b", "c": "c", "number": 3, "odd": "it's"}
+    assert resolve_identifiers(text, values, strict=False) == wanted
+
+
 def test_a_view_keeps_what_only_spark_resolves() -> None:
     text = "SELECT * FROM IDENTIFIER(lower('A')) JOIN IDENTIFIER('b')"
     found = resolve_identifiers(text, strict=False)

@@ -129,6 +129,42 @@ def test_the_option_that_was_meant_comes_first() -> None:
     assert failure(C + "t REFRESH_MODE = FUL AS SELECT 1").hint == "Did you mean FULL?"
 
 
+@pytest.mark.parametrize(
+    ("script", "meant"),
+    [
+        (C + "t LAG = '1 day' AS SELECT 1", "TARGET_LAG"),
+        (C + "t MODE = FULL AS SELECT 1", "REFRESH_MODE"),
+        (C + "t FREQUENCY = '1 day' AS SELECT 1", "TARGET_LAG"),
+        (C + "t DESCRIPTION = 'x' AS SELECT 1", "COMMENT"),
+        ("ALTER DYNAMIC TABLE t SET LAG = '1 day'", "TARGET_LAG"),
+        ("ALTER DYNAMIC TABLE t UNSET RETENTION", "DATA_RETENTION_TIME_IN_DAYS"),
+        ("CREATE WAREHOUSE w SIZE = 3", "MAX_CONCURRENCY_LEVEL"),
+    ],
+)
+def test_a_part_of_an_option_and_another_systems_word_are_understood(
+    script: str, meant: str
+) -> None:
+    assert failure(script).hint.startswith(f"Known options: {meant} (did you mean this?)")
+
+
+@pytest.mark.parametrize(
+    ("script", "meant"),
+    [
+        ("ALTER DYNAMIC TABLE t SUSPND", "SUSPEND"),
+        ("ALTER DYNAMIC TABLE t REFERSH", "REFRESH"),
+        ("ALTER WAREHOUSE w RESUM", "RESUME"),
+        ("ALTER TASK k EXECUT", "EXECUTE"),
+        ("ALTER SINK s RESETT", "RESET"),
+        ("CREATE SINK s FORM TABLE t INTO 'sqlite:///x'", "FROM"),
+        ("ALTER STREAM s UNSETT COMMENT", "UNSET"),
+    ],
+)
+def test_a_misspelled_keyword_of_ours_is_suggested(script: str, meant: str) -> None:
+    found = failure(script)
+    assert found.code == "DT-1001"
+    assert found.hint.startswith(f"Did you mean {meant}"), found.hint
+
+
 def test_a_fixed_option_says_what_to_do_instead() -> None:
     found = failure("ALTER DYNAMIC TABLE t SET WAREHOUSE = w INITIALIZE = ON_CREATE")
     assert "can only be set at creation" in found.sentence
