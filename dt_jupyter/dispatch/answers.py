@@ -161,8 +161,10 @@ def detail(
     found: Explanation | None,
     records: list[RefreshRecord],
     error: ErrorMessage | None,
+    held_back: str | None = None,
 ) -> DetailMessage:
-    """`found` is None where it could not be explained, for which `error` is the reason."""
+    """`found` is None where it could not be explained, for which `error` is the reason;
+    `held_back` is that of its node."""
     decided = found is not None and found.action is not None
     return DetailMessage(
         str(table.name),
@@ -170,7 +172,7 @@ def detail(
         str(table.mode_reason),
         found.hint if found else "",
         table.definition.query,
-        card_message(table),
+        card_message(table, held_back=held_back),
         tuple(map(_tree_node, found.tree)) if found else (),
         tuple(Statement(s.title, s.text) for s in found.steps) if found else (),
         f"{found.action}: {found.action_reason}" if found and decided else "",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
-from dt_jupyter.model import DTError, Name, RefreshRecord, SchedulingState, error
+from dt_jupyter.model import DTError, DynamicTable, Name, RefreshRecord, SchedulingState, error
 from dt_jupyter.wire import (
     Ask,
     DetailMessage,
@@ -150,16 +150,14 @@ class Desk:
         return lag_message(found)
 
     def _detail(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.dispatch.answers import detail
-
         table = engine.table(_name(request))
-        records = engine.records(table.name, RECORDS)
+        records = _records(engine, table)
         found, problem = None, _last_error(records)
         try:
             found = engine.explain(table.name)
         except Exception as e:
             problem = _told(e, request.ask.value)
-        return detail(engine.table(table.name), found, records, problem)
+        return _detail_of(engine, table.name, found, records, problem)
 
     def _sink(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.sink_answers import sink_message
@@ -271,10 +269,8 @@ class Desk:
 
     def explained(self, engine: Engine, found: Explanation) -> DetailMessage:
         """The detail of a dynamic table that was just explained."""
-        from dt_jupyter.dispatch.answers import detail
-
-        records = engine.records(found.name, RECORDS)
-        return detail(engine.table(found.name), found, records, _last_error(records))
+        records = _records(engine, engine.table(found.name))
+        return _detail_of(engine, found.name, found, records, _last_error(records))
 
     # -- acting -----------------------------------------------------------------------------------
 
@@ -390,6 +386,32 @@ def _point(text: str | None, option: str) -> TimePoint | None:
     from dt_jupyter.sql import parse_time_point
 
     return parse_time_point(option, text) if text else None
+
+
+def _records(engine: Engine, table: DynamicTable) -> list[RefreshRecord]:
+    """The newest refreshes, and the newest of those that changed something or failed."""
+    newest = engine.records(table.name, RECORDS)
+    known = {record.query_id for record in newest}
+    loud = engine.context.catalog.recent(table.id, RECORDS, quiet=False)
+    told = engine.context.access.told(loud)
+    return newest + [record for record in told if record.query_id not in known]
+
+
+def _detail_of(
+    engine: Engine,
+    name: Name,
+    found: Explanation | None,
+    records: list[RefreshRecord],
+    problem: ErrorMessage | None,
+) -> DetailMessage:
+    """With why nothing refreshes it, as the graph now stands."""
+    from dt_jupyter.dispatch.answers import detail
+    from dt_jupyter.schedule import obstacles_in
+
+    table = engine.table(name)
+    why = obstacles_in(engine.context.catalog).get(table.id)
+    held_back = why.sentence if why is not None else None
+    return detail(table, found, records, problem, held_back)
 
 
 def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:

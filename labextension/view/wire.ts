@@ -109,7 +109,7 @@ export interface TaskStanding {
   readonly failures: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. */
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -132,6 +132,7 @@ export interface GraphNode {
   readonly sink: SinkStanding | null;
   readonly task: TaskStanding | null;
   readonly files: string | null;
+  readonly held_back: string | null;
 }
 
 /** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
@@ -285,7 +286,7 @@ export interface ResultMessage {
   readonly note: string | null;
 }
 
-/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources. */
+/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
 export interface CardMessage {
   readonly type: 'card';
   readonly version: number;
@@ -301,6 +302,7 @@ export interface CardMessage {
   readonly data_timestamp: Instant | null;
   readonly sample: ResultMessage | null;
   readonly notes: readonly string[];
+  readonly held_back: string | null;
 }
 
 /** A node of a definition: what it does, by which rule it is kept, with which state; estimated rows of it and of its change. `depth` counts from 0, nodes come in the order of reading. */

@@ -115,6 +115,7 @@ class DetailView implements View<DetailMessage> {
         h('h3', { class: 'dtj-name' }, oneLine(message.name)),
         pill(modeText(card), message.refresh_mode === 'FULL' ? 'full' : 'incremental'),
         suspended ? pill('SUSPENDED', 'warn') : null,
+        card.held_back && !suspended ? pill('NOT REFRESHED', 'warn') : null,
         h('span', { class: 'dtj-spring' }),
         this._host.live ? this._actions(suspended) : null,
       ),
@@ -312,7 +313,7 @@ class DetailView implements View<DetailMessage> {
               ),
               this._tree.element,
             ]
-          : [h('p', { class: 'dtj-soft' }, 'Recomputed in full: there are no incremental rules.')]),
+          : [h('p', { class: 'dtj-soft' }, clean(withoutTree(message)))]),
         fold(
           'query',
           'Definition',
@@ -370,6 +371,7 @@ class DetailView implements View<DetailMessage> {
       ),
     );
     return facts(
+      card.held_back ? ['standing', clean(card.held_back)] : null,
       ['target lag', card.target_lag === 'DOWNSTREAM' ? 'DOWNSTREAM' : duration(card.target_lag)],
       ['warehouse', oneLine(card.warehouse)],
       ['reads', upstream.length ? h('span', {}, ...upstream) : 'nothing'],
@@ -380,6 +382,16 @@ class DetailView implements View<DetailMessage> {
       columns.length ? ['columns', h('span', { class: 'dtj-columns' }, ...columns)] : null,
     );
   }
+}
+
+/** Why there is no tree of rules: each refresh computes all rows, or there is none to be shown now. */
+function withoutTree({ card, refresh_mode, error }: DetailMessage): string {
+  if (refresh_mode !== 'FULL') {
+    return `Its rules cannot be shown: ${error?.sentence ?? 'the definition is not compiled yet.'}`;
+  }
+  return card.declared_mode === 'FULL'
+    ? 'Recomputed in full, as REFRESH_MODE = FULL says.'
+    : 'Recomputed in full: there are no incremental rules.';
 }
 
 function section(title: string | null, ...content: Child[]): HTMLElement {

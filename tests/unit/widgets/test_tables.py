@@ -134,6 +134,15 @@ def test_card_html_tells_the_same() -> None:
     } <= set(read.texts)
 
 
+def test_a_card_says_that_nothing_refreshes_the_table() -> None:
+    why = "Not refreshed: no target lag, and nothing reads it."
+    card = replace(CARD, held_back=why)
+    assert card_text(card).splitlines()[0] == "Dynamic table delays [AUTO → FULL] NOT REFRESHED"
+    assert f"  standing:       {why}" in card_text(card)
+    assert {"NOT REFRESHED", "standing", why} <= set(Reader(card_html(card)).texts)
+    assert "NOT REFRESHED" not in card_html(CARD)
+
+
 def test_a_card_that_is_not_initialised_and_suspended() -> None:
     card = CardMessage(
         "d",
