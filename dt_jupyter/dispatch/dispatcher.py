@@ -180,6 +180,19 @@ class Desk:
         found = context.nodes.tasks.one(task, context.clock.now())
         return task_message(seen_task(found, context.access))
 
+    def _source(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import source
+        from dt_jupyter.reports import SourceReports
+
+        context, name = engine.context, _name(request)
+        context.access.require_sees(name)
+        graph = engine.graph()
+        found = SourceReports(context.nodes.refresher).one(name, graph)
+        streams = engine.stream_reports() if found.kind == "stream" else ()
+        stream = next((s for s in streams if s.stream.name == name), None)
+        seen = {node.name for node in graph.nodes}
+        return source(found, stream, seen.__contains__, context.clock.now())
+
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import lineage
 
@@ -345,7 +358,8 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
-    Ask.TASK: Desk._task, Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
+    Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,
+    Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
 }  # fmt: skip
 
 

@@ -181,12 +181,18 @@ export interface GraphMessage {
   readonly as_of: Instant | null;
 }
 
-/** `state` is one word for its mark; `about` a line for people. */
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** `state` is one word for its mark; `about` a line for people; `columns` are those of a table, as far as they are known without Spark. */
 export interface CatalogueItem {
   readonly name: string;
   readonly kind: string;
   readonly state: string;
   readonly about: string;
+  readonly columns: readonly Column[];
 }
 
 /** What a lake holds: dynamic tables, streams, sinks, tasks, tables, warehouses, pins. */
@@ -268,11 +274,6 @@ export interface LagMessage {
   readonly points: readonly RefreshPoint[];
   readonly as_of: Instant | null;
   readonly idle: readonly IdleTime[];
-}
-
-export interface Column {
-  readonly name: string;
-  readonly type: string;
 }
 
 /** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). */
@@ -423,6 +424,30 @@ export interface TaskMessage {
   readonly error: ErrorMessage | null;
 }
 
+/** A commit of a table; `operation` is what its writer calls it. */
+export interface TableVersion {
+  readonly version: number;
+  readonly time: Instant;
+  readonly operation: string;
+}
+
+/** A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` where a stream stands. */
+export interface SourceMessage {
+  readonly type: 'source';
+  readonly version: number;
+  readonly name: string;
+  readonly kind: string;
+  readonly columns: readonly Column[];
+  readonly rows: number | null;
+  readonly files: string | null;
+  readonly place: string | null;
+  readonly versions: readonly TableVersion[];
+  readonly readers: readonly string[];
+  readonly definition: string;
+  readonly stream: StreamRow | null;
+  readonly as_of: Instant | null;
+}
+
 /** `target_column` of `target` is computed from `source_column` of `source`. */
 export interface ColumnEdge {
   readonly source: string;
@@ -516,7 +541,7 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
 
 /** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
@@ -540,7 +565,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -2,6 +2,7 @@
 import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
 import { Contents } from './contents';
 import { costChart } from './cost';
+import { columnList } from './source';
 import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -33,6 +34,7 @@ export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> 
 }
 
 export { mountSink } from './sink';
+export { mountSource } from './source';
 export { mountTask } from './task';
 
 type Form = 'suspend' | 'pin' | null;
@@ -362,14 +364,6 @@ class DetailView implements View<DetailMessage> {
         'data-key': `up:${name}`,
       }),
     ]);
-    const columns = card.schema.map(column =>
-      h(
-        'span',
-        {},
-        oneLine(column.name),
-        h('span', { class: 'dtj-soft' }, ` ${oneLine(column.type)}`),
-      ),
-    );
     return facts(
       card.held_back ? ['standing', clean(card.held_back)] : null,
       ['target lag', card.target_lag === 'DOWNSTREAM' ? 'DOWNSTREAM' : duration(card.target_lag)],
@@ -379,7 +373,7 @@ class DetailView implements View<DetailMessage> {
         'data timestamp',
         card.data_timestamp ? timeElement(card.data_timestamp) : 'not initialised yet',
       ],
-      columns.length ? ['columns', h('span', { class: 'dtj-columns' }, ...columns)] : null,
+      card.schema.length ? ['columns', columnList(card.schema)] : null,
     );
   }
 }
