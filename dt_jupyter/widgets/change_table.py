@@ -36,6 +36,8 @@ _SHORT = 10
 _ACTION_WIDTH = 11
 _WIDEST_KEY = 24
 """In characters; what is longer is whole in its title."""
+_CHARACTER, _BOLD = 0.62, 1.25
+"""How wide one is at most, in em, and by how much wider a bold one is."""
 _FIRST = "dtj-first-changed"
 """The heading from which on a browser that knows `scroll-initial-target` shows the columns."""
 _TOKENS = {"INSERT": "ok", "DELETE": "bad", "UPDATE": "run"}
@@ -116,24 +118,27 @@ class ChangeTable:
         title = element("div", one_line(self.title), class_="dtj-title")
         foot = element("div", self.summary, class_="dtj-soft", style="font-size:12px")
         kept = sum(self._widths)
-        shown = table(header, rows, style=f"scroll-padding-left:{kept}ch") if rows else ""
+        shown = table(header, rows, style=f"scroll-padding-left:{_em(kept)}") if rows else ""
         return shell(title, shown, foot)
 
     @cached_property
     def _widths(self) -> tuple[int, ...]:
         """In characters, of the columns that stay at the left: the action, and the key."""
         keys = min(count_keys(self._read), MOST_KEYS)
-        texts = [
-            [column.name, column.type, *(change.values[i] or "NULL" for change in self.changes)]
+        widest = [
+            max(
+                round(_BOLD * len(column.name)), *(len(c.values[i] or "NULL") for c in self.changes)
+            )
             for i, column in enumerate(self.columns[:keys])
         ]
-        return (_ACTION_WIDTH, *(min(max(map(len, t)), _WIDEST_KEY) + 3 for t in texts))
+        return (_ACTION_WIDTH, *(min(width, _WIDEST_KEY) + 3 for width in widest))
 
     def _kept(self, cells: list[Cell]) -> list[Cell]:
         """With a place for those at the left, where they stay while the others are scrolled."""
         left, kept = 0, []
         for cell, width in zip(cells, self._widths, strict=False):
-            style = f"left:{left}ch;width:{width}ch;min-width:{width}ch;max-width:{width}ch"
+            wide = _em(width)
+            style = f"left:{_em(left)};width:{wide};min-width:{wide};max-width:{wide}"
             class_ = " ".join(filter(None, (cell.class_, "dtj-kept")))
             kept.append(replace(cell, class_=class_, style=style))
             left += width
@@ -154,6 +159,10 @@ class ChangeTable:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
         return {"text/plain": self.text, "text/html": self.html}
+
+
+def _em(characters: int) -> str:
+    return f"{characters * _CHARACTER:.4g}em"
 
 
 def count_changes(changes: Collection[RowChange]) -> ChangeCounts:

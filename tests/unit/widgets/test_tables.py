@@ -346,7 +346,7 @@ def test_what_tells_the_rows_apart_stays_in_sight(
     html = changes(types, *rows).html
     heads = html[html.index("<thead") : html.index("</thead>")]
     assert heads.count("dtj-kept") == kept + 1, "and the action"
-    lefts = [float(part.partition("ch")[0]) for part in heads.split("left:")[1:]]
+    lefts = [float(part.partition("em")[0]) for part in heads.split("left:")[1:]]
     assert lefts[0] == 0
     assert lefts == sorted(set(lefts))
 
