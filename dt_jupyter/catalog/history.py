@@ -7,7 +7,7 @@ import json
 import logging
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, func, select
+from sqlalchemy import Connection, RowMapping, Select, func, or_, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import MEASURED, TIMED, to_measured, to_record, to_timed
@@ -22,10 +22,15 @@ _MOST_WORKING = 20_000
 _log = logging.getLogger("dt_jupyter.catalog")
 
 
-def _newest(connection: Connection, dt_id: str | None, limit: int | None) -> list[RowMapping]:
+def _newest(
+    connection: Connection, dt_id: str | None, limit: int | None, *, quiet: bool = True
+) -> list[RowMapping]:
     query = select(_history).order_by(_history.c.ordinal.desc()).limit(limit)
     if dt_id is not None:
         query = query.where(_history.c.dt_id == dt_id)
+    if not quiet:
+        action = _history.c.action
+        query = query.where(or_(action.is_(None), action != RefreshAction.NO_DATA))
     return _readable(connection, query)
 
 
@@ -72,10 +77,11 @@ class History(Store):
         with self._read() as connection:
             return self._record(connection, query_id)
 
-    def recent(self, dt_id: str, limit: int = 32) -> list[RefreshRecord]:
-        """Newest first, of one dynamic table."""
+    def recent(self, dt_id: str, limit: int = 32, *, quiet: bool = True) -> list[RefreshRecord]:
+        """Newest first, of one dynamic table; without those that found nothing new unless
+        `quiet`."""
         with self._read() as connection:
-            return [to_record(row) for row in _newest(connection, dt_id, limit)]
+            return [to_record(row) for row in _newest(connection, dt_id, limit, quiet=quiet)]
 
     def timings(self, dt_id: str, limit: int = 32) -> list[RefreshRecord]:
         """As `recent`, of each when it was to run and when it ran, and no more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -23,6 +23,9 @@ from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
     Lineage,
+    NodeName,
+    SourceReport,
+    SourceReports,
     StreamReport,
     TableProfile,
     TaskName,
@@ -47,9 +50,11 @@ from dt_jupyter.wire import (
     ResultMessage,
     RowsMessage,
     SimulationMessage,
+    SourceMessage,
     Statement,
     StreamRow,
     StreamsMessage,
+    TableVersion,
     TreeNode,
     duration,
 )
@@ -90,6 +95,28 @@ def _stream(report: StreamReport) -> StreamRow:
         report.stale_after.datetime,
         report.reason,
         tuple(map(str, report.consumers)),
+    )
+
+
+def source(
+    found: SourceReport,
+    stream: StreamReport | None,
+    sees: Callable[[NodeName], bool],
+    now: Timestamp,
+) -> SourceMessage:
+    """`stream` is there where it is one; of its readers those that the role sees."""
+    return SourceMessage(
+        str(found.name),
+        found.kind,
+        tuple(Column(n, t) for n, t in found.columns),
+        found.rows,
+        found.files,
+        found.place,
+        tuple(TableVersion(v.version, v.time.datetime, v.operation) for v in found.versions),
+        tuple(str(name) for name in found.readers if sees(name)),
+        found.text,
+        _stream(stream) if stream is not None else None,
+        now.datetime,
     )
 
 
@@ -161,8 +188,10 @@ def detail(
     found: Explanation | None,
     records: list[RefreshRecord],
     error: ErrorMessage | None,
+    held_back: str | None = None,
 ) -> DetailMessage:
-    """`found` is None where it could not be explained, for which `error` is the reason."""
+    """`found` is None where it could not be explained, for which `error` is the reason;
+    `held_back` is that of its node."""
     decided = found is not None and found.action is not None
     return DetailMessage(
         str(table.name),
@@ -170,7 +199,7 @@ def detail(
         str(table.mode_reason),
         found.hint if found else "",
         table.definition.query,
-        card_message(table),
+        card_message(table, held_back=held_back),
         tuple(map(_tree_node, found.tree)) if found else (),
         tuple(Statement(s.title, s.text) for s in found.steps) if found else (),
         f"{found.action}: {found.action_reason}" if found and decided else "",
@@ -216,7 +245,7 @@ def catalogue(context: Context) -> CatalogueMessage:
     """All that a lake holds, dynamic tables first."""
     catalog, last = context.catalog, context.catalog.last()
     items = []
-    sees = context.access.sees
+    sees, reports = context.access.sees, SourceReports(context.nodes.refresher)
     for table in filter(lambda t: sees(t.name), catalog.list()):
         record = last.get(table.id)
         state = record.state.value if record else "NEW"
@@ -229,6 +258,7 @@ def catalogue(context: Context) -> CatalogueMessage:
                 "dynamic_table",
                 table.scheduling.value if suspended else state,
                 about,
+                tuple(Column(n, kind) for n, kind, _ in table.definition.columns),
             )
         )
     for stream in filter(lambda s: sees(s.name), catalog.streams()):
@@ -242,7 +272,13 @@ def catalogue(context: Context) -> CatalogueMessage:
             state, seen = task.task.state.value, seen_task(task, context.access)
             items.append(CatalogueItem(str(TaskName(task.task.name)), "task", state, str(seen)))
     items += [
-        CatalogueItem(str(t.name), "table", "", context.sources.copies.place_of(t.path))
+        CatalogueItem(
+            str(t.name),
+            "table",
+            "",
+            context.sources.copies.place_of(t.path),
+            tuple(Column(n, kind) for n, kind in reports.columns(t.path)),
+        )
         for t in catalog.tables()
         if sees(t.name)
     ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
-from dt_jupyter.model import DTError, Name, RefreshRecord, SchedulingState, error
+from dt_jupyter.model import DTError, DynamicTable, Name, RefreshRecord, SchedulingState, error
 from dt_jupyter.wire import (
     Ask,
     DetailMessage,
@@ -150,16 +150,14 @@ class Desk:
         return lag_message(found)
 
     def _detail(self, engine: Engine, request: Request) -> LiveMessage:
-        from dt_jupyter.dispatch.answers import detail
-
         table = engine.table(_name(request))
-        records = engine.records(table.name, RECORDS)
+        records = _records(engine, table)
         found, problem = None, _last_error(records)
         try:
             found = engine.explain(table.name)
         except Exception as e:
             problem = _told(e, request.ask.value)
-        return detail(engine.table(table.name), found, records, problem)
+        return _detail_of(engine, table.name, found, records, problem)
 
     def _sink(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.sink_answers import sink_message
@@ -181,6 +179,19 @@ class Desk:
         context.access.require_task(Right.MONITOR, name)
         found = context.nodes.tasks.one(task, context.clock.now())
         return task_message(seen_task(found, context.access))
+
+    def _source(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import source
+        from dt_jupyter.reports import SourceReports
+
+        context, name = engine.context, _name(request)
+        context.access.require_sees(name)
+        graph = engine.graph()
+        found = SourceReports(context.nodes.refresher).one(name, graph)
+        streams = engine.stream_reports() if found.kind == "stream" else ()
+        stream = next((s for s in streams if s.stream.name == name), None)
+        seen = {node.name for node in graph.nodes}
+        return source(found, stream, seen.__contains__, context.clock.now())
 
     def _lineage(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import lineage
@@ -271,10 +282,8 @@ class Desk:
 
     def explained(self, engine: Engine, found: Explanation) -> DetailMessage:
         """The detail of a dynamic table that was just explained."""
-        from dt_jupyter.dispatch.answers import detail
-
-        records = engine.records(found.name, RECORDS)
-        return detail(engine.table(found.name), found, records, _last_error(records))
+        records = _records(engine, engine.table(found.name))
+        return _detail_of(engine, found.name, found, records, _last_error(records))
 
     # -- acting -----------------------------------------------------------------------------------
 
@@ -349,7 +358,8 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
-    Ask.TASK: Desk._task, Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
+    Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,
+    Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
 }  # fmt: skip
 
 
@@ -390,6 +400,32 @@ def _point(text: str | None, option: str) -> TimePoint | None:
     from dt_jupyter.sql import parse_time_point
 
     return parse_time_point(option, text) if text else None
+
+
+def _records(engine: Engine, table: DynamicTable) -> list[RefreshRecord]:
+    """The newest refreshes, and the newest of those that changed something or failed."""
+    newest = engine.records(table.name, RECORDS)
+    known = {record.query_id for record in newest}
+    loud = engine.context.catalog.recent(table.id, RECORDS, quiet=False)
+    told = engine.context.access.told(loud)
+    return newest + [record for record in told if record.query_id not in known]
+
+
+def _detail_of(
+    engine: Engine,
+    name: Name,
+    found: Explanation | None,
+    records: list[RefreshRecord],
+    problem: ErrorMessage | None,
+) -> DetailMessage:
+    """With why nothing refreshes it, as the graph now stands."""
+    from dt_jupyter.dispatch.answers import detail
+    from dt_jupyter.schedule import obstacles_in
+
+    table = engine.table(name)
+    why = obstacles_in(engine.context.catalog).get(table.id)
+    held_back = why.sentence if why is not None else None
+    return detail(table, found, records, problem, held_back)
 
 
 def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:

@@ -310,11 +310,14 @@ def created_message(created: Created, sample: ResultRows | None = None) -> CardM
     if defined is not None and defined.hint:
         notes.append(_incremental(defined.hint))
     rows = result_message(sample) if sample is not None else None
-    return card_message(created.table, rows, tuple(notes))
+    return card_message(created.table, rows, tuple(notes), created.held_back)
 
 
 def card_message(
-    table: DynamicTable, sample: ResultMessage | None = None, notes: tuple[str, ...] = ()
+    table: DynamicTable,
+    sample: ResultMessage | None = None,
+    notes: tuple[str, ...] = (),
+    held_back: str | None = None,
 ) -> CardMessage:
     t = table.data_timestamp
     return CardMessage(
@@ -330,6 +333,7 @@ def card_message(
         _instant(t) if t else None,
         sample,
         notes,
+        held_back,
     )
 
 
@@ -390,6 +394,7 @@ def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:
         None,
         node.running,
         periods.get(table.id),
+        held_back=node.held_back,
     )
 
 

@@ -66,13 +66,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Created:
     """What CREATE did: the table as it is now, how it was defined, its first refresh (None with
-    ON_SCHEDULE), whether it is new, and what was changed at its sources."""
+    ON_SCHEDULE), whether it is new, what was changed at its sources, and why nothing refreshes it
+    from now on, where that is so."""
 
     table: DynamicTable
     defined: Defined | None
     record: RefreshRecord | None
     status: str
     notes: tuple[str, ...] = ()
+    held_back: str | None = None
 
 
 @dataclass(frozen=True)

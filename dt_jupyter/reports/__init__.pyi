@@ -56,6 +56,10 @@ from .sink_report import (
     SinkReports as SinkReports,
     sink_definition as sink_definition,
 )
+from .source_report import (
+    SourceReport as SourceReport,
+    SourceReports as SourceReports,
+)
 from .stream_standing import (
     StreamReport as StreamReport,
     stream_report as stream_report,

@@ -120,7 +120,7 @@ class Nodes:
         if table is None or table.dropped is not None:
             return None
         node = self._node(table, self._catalog.last_of(dt_id), held, progress, now)
-        waits = obstacles_in(self._catalog) if table.upstream else {}
+        waits = obstacles_in(self._catalog) if progress is None else {}
         return replace(node, standing=_standing(table, waits))
 
     def sink(self, id_: str, now: Timestamp) -> GraphNode | None:

@@ -22,6 +22,7 @@ from dt_jupyter.reports.sink_report import SinkReport
 from dt_jupyter.reports.task_report import TaskReport
 from dt_jupyter.schedule import (
     DAY_SECONDS,
+    NO_READER,
     LagDays,
     LagStatistics,
     idle_times,
@@ -83,12 +84,23 @@ class GraphNode:
         """Why it is not fresh, in words: what it waits for, or what its last refresh met."""
         if self.problem is not None:
             return self.problem
-        if self.standing is not None:
+        failure = self.last.error if self.last is not None else None
+        if self.standing is not None and (failure is None or self.standing.code != NO_READER):
             return str(self.standing)
-        if self.last is None or self.last.error is not None:
-            return self.last.error if self.last is not None else None
+        if self.last is None or failure is not None:
+            return failure
         lost = self.last.state in (RefreshState.UPSTREAM_FAILED, RefreshState.SKIPPED)
         return str(self.last.reason) if lost and self.last.reason is not None else None
+
+    @property
+    def held_back(self) -> str | None:
+        """Why nothing refreshes it though nothing has failed: its lag grows until that changes."""
+        state = self.last.state if self.last is not None else None
+        failed = self.problem is not None or state in _FAILURES
+        return self.standing.sentence if self.standing and not failed else None
+
+
+_FAILURES = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,12 @@ from .lag_days import (
     lag_over_days as lag_over_days,
     lag_quantiles as lag_quantiles,
 )
-from .obstacle import held_back as held_back, obstacles as obstacles, obstacles_in as obstacles_in
+from .obstacle import (
+    NO_READER as NO_READER,
+    held_back as held_back,
+    obstacles as obstacles,
+    obstacles_in as obstacles_in,
+)
 from .periods import (
     Period as Period,
     choose_period as choose_period,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dt_jupyter.model import RefreshMode, SchedulingState
+from dt_jupyter.widgets.graph import NOT_REFRESHED
 from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 from dt_jupyter.widgets.tables import result_footer, result_table, result_text
@@ -17,6 +18,8 @@ def card_html(message: CardMessage) -> str:
     pills = [" ", _pill(_mode(message), token)]
     if message.scheduling_state is SchedulingState.SUSPENDED:
         pills += [" ", _pill("SUSPENDED", "warn")]
+    elif message.held_back:
+        pills += [" ", _pill(NOT_REFRESHED, "warn")]
     name = element("b", one_line(message.name), class_="dtj-name")
     head = element("div", name, *pills, class_="dtj-head")
     rows = [(name, element("dd", text)) for name, text in _facts(message)]
@@ -34,6 +37,7 @@ def card_html(message: CardMessage) -> str:
 
 def card_text(message: CardMessage) -> str:
     suspended = " SUSPENDED" if message.scheduling_state is SchedulingState.SUSPENDED else ""
+    suspended = suspended or (f" {NOT_REFRESHED}" if message.held_back else "")
     facts = [*_facts(message), ("columns", ", ".join(f"{c.name} {c.type}" for c in message.schema))]
     lines = [f"Dynamic table {one_line(message.name)} [{_mode(message)}]{suspended}"]
     lines += [f"  {name + ':':<16}{one_line(text)}" for name, text in facts]
@@ -49,7 +53,9 @@ def _mode(message: CardMessage) -> str:
 
 def _facts(message: CardMessage) -> list[tuple[str, str]]:
     at = instant(message.data_timestamp) if message.data_timestamp else "not initialised yet"
+    standing = [("standing", message.held_back)] if message.held_back else []
     return [
+        *standing,
         ("why", message.mode_reason),
         ("target lag", str(message.target_lag)),
         ("warehouse", message.warehouse),

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from dt_jupyter.model import count_of
+from dt_jupyter.widgets.change_order import (
+    MOST_KEYS,
+    RowChange,
+    changed_places,
+    count_keys,
+    is_number,
+    sorted_changes,
+)
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
-from dt_jupyter.widgets.tables import Cell, column_head, is_number, row, table, value_cell
+from dt_jupyter.widgets.tables import (
+    Cell,
+    column_head,
+    row,
+    short_floats,
+    table,
+    value_cell,
+)
 from dt_jupyter.widgets.typeset import aligned
 from dt_jupyter.wire import Column, ResultMessage
 
@@ -18,6 +33,11 @@ _ACTION, _ISUPDATE, _ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
 MOST_CHANGES = 50
 _SHORT = 10
 """Characters of a row id that are shown."""
+_ACTION_WIDTH = 11
+_WIDEST_KEY = 24
+"""In characters; what is longer is whole in its title."""
+_CHARACTER, _BOLD = 0.62, 1.25
+"""How wide one is at most, in em, and by how much wider a bold one is."""
 _FIRST = "dtj-first-changed"
 """The heading from which on a browser that knows `scroll-initial-target` shows the columns."""
 _TOKENS = {"INSERT": "ok", "DELETE": "bad", "UPDATE": "run"}
@@ -40,22 +60,6 @@ class ChangeCounts:
 
 
 @dataclass(frozen=True)
-class RowChange:
-    """One row's change: INSERT, DELETE or UPDATE; `before` is None but for an update."""
-
-    action: str
-    row_id: str
-    values: tuple[str | None, ...]
-    before: tuple[str | None, ...] | None = None
-
-    @property
-    def changed(self) -> tuple[bool, ...]:
-        if self.before is None:
-            return (False,) * len(self.values)
-        return tuple(old != new for old, new in zip(self.before, self.values, strict=True))
-
-
-@dataclass(frozen=True)
 class ChangeTable:
     """The first rows of a change query, `$ACTION`, `$ISUPDATE` and `$ROW_ID` among them; `counts`
     of all there are (None: those that are here are all)."""
@@ -65,7 +69,7 @@ class ChangeTable:
 
     @cached_property
     def _read(self) -> tuple[RowChange, ...]:
-        return tuple(_changes(self.message))
+        return tuple(sorted_changes(tuple(_changes(self.message)), self.columns))
 
     @property
     def changes(self) -> tuple[RowChange, ...]:
@@ -80,8 +84,7 @@ class ChangeTable:
     @property
     def changed_places(self) -> tuple[int, ...]:
         """Of the columns that the updates shown have changed."""
-        moved = zip(*(change.changed for change in self.changes), strict=True)
-        return tuple(i for i, some in enumerate(moved) if any(some))
+        return changed_places(self.changes)
 
     @property
     def summary(self) -> str:
@@ -104,16 +107,42 @@ class ChangeTable:
 
     @cached_property
     def html(self) -> str:
-        right = [is_number(c) for c in self.columns]
-        names = [column_head(c, r) for c, r in zip(self.columns, right, strict=True)]
+        names = [column_head(c, is_number(c)) for c in self.columns]
         for first in self.changed_places[:1]:
             names[first] = replace(names[first], class_=f"{names[first].class_ or ''} {_FIRST}")
-        header = [Cell(_ACTION), *names, Cell(_ROW_ID)]
-        rows = [row(_cells(change, right), i) for i, change in enumerate(self.changes)]
+        header = self._kept([Cell(_ACTION), *names, Cell(_ROW_ID)])
+        rows = [
+            row(self._kept(_cells(change, self.columns)), i)
+            for i, change in enumerate(self.changes)
+        ]
         title = element("div", one_line(self.title), class_="dtj-title")
         foot = element("div", self.summary, class_="dtj-soft", style="font-size:12px")
-        shown = table(header, rows, class_="dtj-scroll dtj-sticky") if rows else ""
+        kept = sum(self._widths)
+        shown = table(header, rows, style=f"scroll-padding-left:{_em(kept)}") if rows else ""
         return shell(title, shown, foot)
+
+    @cached_property
+    def _widths(self) -> tuple[int, ...]:
+        """In characters, of the columns that stay at the left: the action, and the key."""
+        keys = min(count_keys(self._read), MOST_KEYS)
+        widest = [
+            max(
+                round(_BOLD * len(column.name)), *(len(c.values[i] or "NULL") for c in self.changes)
+            )
+            for i, column in enumerate(self.columns[:keys])
+        ]
+        return (_ACTION_WIDTH, *(min(width, _WIDEST_KEY) + 3 for width in widest))
+
+    def _kept(self, cells: list[Cell]) -> list[Cell]:
+        """With a place for those at the left, where they stay while the others are scrolled."""
+        left, kept = 0, []
+        for cell, width in zip(cells, self._widths, strict=False):
+            wide = _em(width)
+            style = f"left:{_em(left)};width:{wide};min-width:{wide};max-width:{wide}"
+            class_ = " ".join(filter(None, (cell.class_, "dtj-kept")))
+            kept.append(replace(cell, class_=class_, style=style))
+            left += width
+        return kept + cells[len(kept) :]
 
     @cached_property
     def text(self) -> str:
@@ -130,6 +159,10 @@ class ChangeTable:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
         return {"text/plain": self.text, "text/html": self.html}
+
+
+def _em(characters: int) -> str:
+    return f"{characters * _CHARACTER:.4g}em"
 
 
 def count_changes(changes: Collection[RowChange]) -> ChangeCounts:
@@ -164,21 +197,23 @@ def _null(value: str | None) -> str:
     return "NULL" if value is None else one_line(value)
 
 
-def _cells(change: RowChange, right: list[bool]) -> list[Cell]:
+def _cells(change: RowChange, columns: Sequence[Column]) -> list[Cell]:
     pill = element("span", change.action, class_=f"dtj-pill dtj-c-{_TOKENS[change.action]}")
     before = change.before or change.values
-    moved = zip(before, change.values, change.changed, right, strict=True)
+    moved = zip(before, change.values, change.changed, columns, strict=True)
     whole = element("span", _short(change.row_id), title=change.row_id, class_="dtj-soft")
     return [Cell(pill), *(_cell(*value) for value in moved), Cell(whole)]
 
 
-def _cell(old: str | None, new: str | None, changed: bool, right: bool) -> Cell:
-    after = value_cell(new, right)
+def _cell(old: str | None, new: str | None, changed: bool, column: Column) -> Cell:
+    right, (was, now) = is_number(column), short_floats(column, old, new)
+    after = value_cell(now, right)
     if not changed:
-        return after
-    before = element("span", value_cell(old, right).content, class_="dtj-soft")
+        return after if new is None else replace(after, title=new)
+    before = element("span", value_cell(was, right).content, class_="dtj-soft")
     both = Markup(joined(before, " → ", element("b", after.content)))
-    return Cell(both, "dtj-changed dtj-num" if right else "dtj-changed")
+    class_ = "dtj-changed dtj-num" if right else "dtj-changed"
+    return Cell(both, class_, title=f"{_null(old)} → {_null(new)}")
 
 
 def _short(row_id: str) -> str:

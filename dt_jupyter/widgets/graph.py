@@ -37,6 +37,8 @@ _ARROW = 7.0
 _NOTE = 10.5  # pixels of its type
 _WIDEST_PILL = 0.6  # of a card
 _BROKEN = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED)
+NOT_REFRESHED = "NOT REFRESHED"
+"""What is said of a table that nothing refreshes, though nothing has failed."""
 _RUN = (NodeKind.DYNAMIC_TABLE, NodeKind.TASK)
 """What has a state of a last run."""
 
@@ -117,9 +119,16 @@ def summary(message: GraphMessage) -> str:
     parts += [f"{sinks[s]} {s}" for s in (SinkState.RETRYING, SinkState.PAUSED) if sinks[s]]
     suspended = sum(node.suspended for node in message.nodes)
     late = sum(is_late(node) for node in message.nodes)
+    idle = sum(is_idle(node) for node in message.nodes)
     parts += [f"{suspended} SUSPENDED"] if suspended else []
     parts += [f"{late} above target lag"] if late else []
+    parts += [f"{idle} {NOT_REFRESHED}"] if idle else []
     return ", ".join(parts) or "nothing yet"
+
+
+def is_idle(node: GraphNode) -> bool:
+    """Whether nothing refreshes it, though nobody suspended it and nothing failed."""
+    return node.held_back is not None and not node.suspended and node.running is None
 
 
 def is_late(node: GraphNode) -> bool:
@@ -169,7 +178,8 @@ def facts(node: GraphNode) -> str:
     lines += [f"lag: {lag_words(node)}"] if lag_words(node) else []
     lines += [f"data timestamp: {instant(node.data_timestamp)}"] if node.data_timestamp else []
     lines += [f"rows: {node.rows:,}"] if node.rows is not None else []
-    lines += [f"error: {node.error}"] if node.error else []
+    lines += [f"standing: {node.held_back}"] if node.held_back else []
+    lines += [f"error: {node.error}"] if node.error and not node.held_back else []
     return "\n".join(lines)
 
 
@@ -280,13 +290,17 @@ def _border(node: GraphNode) -> str:
     """The colour of what needs a look, or runs."""
     if node.sink is not None:
         return SINK_BORDERS.get(node.sink.state, "line")
+    if is_idle(node):
+        return "warn"
     loud = (*_BROKEN, RefreshState.EXECUTING)
     own = node.kind in _RUN
     return STATE_TOKENS[node.state] if own and node.state in loud else "line"
 
 
 def _sign_of(node: GraphNode, x: float, y: float) -> Markup:
-    return kind_glyph(node.kind, x, y) if node.sink is not None else state_glyph(node.state, x, y)
+    if node.sink is not None:
+        return kind_glyph(node.kind, x, y)
+    return state_glyph(RefreshState.SKIPPED if is_idle(node) else node.state, x, y)
 
 
 def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
@@ -348,6 +362,10 @@ def _outcome(node: GraphNode, right: float, y: float, size: float, room: float) 
         return label(
             "SUSPENDED", right, y, size=size, token="warn", bold=True, anchor="end", width=room
         )
+    if is_idle(node):
+        return label(
+            NOT_REFRESHED, right, y, size=size, token="warn", bold=True, anchor="end", width=room
+        )
     if node.state is RefreshState.SUCCEEDED and node.action:
         edge = right - 11
         shown = label(node.action, edge, y, size=size, token="soft", anchor="end", width=room - 11)
@@ -407,6 +425,8 @@ def _lag_bar(node: GraphNode, box: Placed, y: float, height: float) -> Markup:
 def _note(node: GraphNode, width: float) -> tuple[list[str], str]:
     """What a reader must know besides, in two lines at most, and its colour: the error, else why
     it is FULL."""
+    if node.held_back:
+        return wrap(one_line(node.held_back), width, _NOTE, 2), "warn"
     if node.error:
         return wrap(one_line(node.error), width, _NOTE, 2), "bad"
     if node.refresh_mode is RefreshMode.FULL and node.mode_reason:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from dt_jupyter.model import RefreshState
-from dt_jupyter.widgets.graph import facts, kind_text, mode_text, summary, target_text
+from dt_jupyter.widgets.graph import (
+    NOT_REFRESHED,
+    facts,
+    is_idle,
+    kind_text,
+    mode_text,
+    summary,
+    target_text,
+)
 from dt_jupyter.widgets.layout import assign_layers
 from dt_jupyter.widgets.markup import clean, one_line
 from dt_jupyter.widgets.sink_words import SINK_BORDERS
@@ -54,7 +62,8 @@ def _line(node: GraphNode, message: GraphMessage) -> tuple[str, ...]:
 def _state_words(node: GraphNode) -> str:
     if node.sink is not None:
         return node.sink.state
-    return " ".join(filter(None, (node.state, "SUSPENDED" if node.suspended else "")))
+    idle = NOT_REFRESHED if is_idle(node) else ""
+    return " ".join(filter(None, (node.state, "SUSPENDED" if node.suspended else idle)))
 
 
 def _action(node: GraphNode) -> str:
@@ -86,12 +95,15 @@ def graph_dot(message: GraphMessage) -> str:
 def _border(node: GraphNode) -> str:
     if node.sink is not None:
         return SINK_BORDERS.get(node.sink.state, "line")
+    if is_idle(node):
+        return "warn"
     return _BORDERS.get(node.state, "line") if node.state else "line"
 
 
 def _dot_lines(node: GraphNode) -> list[str]:
     sink = node.sink
-    suspended = "SUSPENDED" if node.suspended and sink is None else ""
+    idle = NOT_REFRESHED if is_idle(node) else ""
+    suspended = "SUSPENDED" if node.suspended and sink is None else idle
     outcome = " ".join(filter(None, (sink.state if sink else node.state, node.action, suspended)))
     lines = (one_line(node.name), mode_text(node) or node.kind.replace("_", " "), outcome)
     return list(filter(None, lines))

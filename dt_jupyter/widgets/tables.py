@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
+from decimal import Decimal
 
 from dt_jupyter.model import RefreshState, count_of
+from dt_jupyter.widgets.change_order import is_number
 from dt_jupyter.widgets.glyphs import ACTION_TOKENS, STATE_TOKENS
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
@@ -25,41 +27,34 @@ _HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
 _HISTORY_RIGHT = frozenset({5, 6, 7, 8})
 _REASON = 160  # columns of a terminal that a reason may take
 _METER = 48.0  # pixels of the longest duration
-_NUMBERS = (
-    "int",
-    "bigint",
-    "smallint",
-    "tinyint",
-    "long",
-    "short",
-    "byte",
-    "float",
-    "double",
-    "decimal",
-)
 _CHANGES = {"INSERT": "dtj-insert", "DELETE": "dtj-delete"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Content and class of a table cell."""
+    """Content, class, style and whole text of a table cell."""
 
     content: str
     class_: str | None = None
+    style: str | None = None
+    title: str | None = None
 
 
-def table(header: Sequence[Cell], rows: Sequence[str], class_: str = "dtj-scroll") -> Markup:
+def table(header: Sequence[Cell], rows: Sequence[str], style: str | None = None) -> Markup:
     """A scrolling HTML table; the rows are `row` elements."""
-    head = element("tr", *(element("th", c.content, scope="col", class_=c.class_) for c in header))
-    whole = element("table", element("thead", head), element("tbody", *rows), class_="dtj-t")
-    return element("div", whole, class_=class_)
+    heads = (element("th", c.content, scope="col", class_=c.class_, style=c.style) for c in header)
+    head = element("thead", element("tr", *heads))
+    whole = element("table", head, element("tbody", *rows), class_="dtj-t")
+    return element("div", whole, class_="dtj-scroll", style=style)
 
 
 def row(cells: Sequence[Cell], index: int, class_: str = "") -> Markup:
     """A row of a table; every other one is shaded."""
     shade = "dtj-even" if index % 2 else ""
     style = " ".join(filter(None, (shade, class_)))
-    inside = (element("td", c.content, class_=c.class_) for c in cells)
+    inside = (
+        element("td", c.content, class_=c.class_, style=c.style, title=c.title) for c in cells
+    )
     return element("tr", *inside, class_=style or None)
 
 
@@ -206,10 +201,26 @@ def value_cell(value: str | None, right: bool) -> Cell:
     return Cell(one_line(value), "dtj-num" if right else None)
 
 
-def is_number(column: Column) -> bool:
-    return column.type.lower().startswith(_NUMBERS) and not column.type.lower().startswith(
-        "interval"
-    )
+_DIGITS = 6
+
+
+def short_floats(column: Column, *values: str | None) -> list[str | None]:
+    """Values of a float column with six significant digits, and all before the point; as they are
+    where two would then look the same."""
+    if column.type not in ("float", "double"):
+        return list(values)
+    short = [None if value is None else _short_float(value) for value in values]
+    return short if len(set(short)) == len(set(values)) else list(values)
+
+
+def _short_float(text: str) -> str:
+    mantissa, _, exponent = text.partition("E")
+    whole, _, rest = mantissa.lstrip("-").partition(".")
+    if not whole.isdigit() or len((whole + rest).strip("0")) <= _DIGITS:
+        return text
+    kept = max(_DIGITS, len(whole.lstrip("0")))
+    number = f"{Decimal(mantissa):.{kept}}" if exponent else f"{Decimal(text):.{kept}g}"
+    return f"{number}E{exponent}" if exponent else number
 
 
 def _pill(text: str, token: str) -> Markup:

@@ -110,10 +110,9 @@ _HTML = """
 .dtj table.dtj-t tr.dtj-insert td:first-child{box-shadow:inset 3px 0 var(--dtj-ok)}
 .dtj table.dtj-t tr.dtj-delete td:first-child{box-shadow:inset 3px 0 var(--dtj-bad)}
 .dtj table.dtj-t td.dtj-changed{background:var(--dtj-zebra)}
-.dtj .dtj-sticky{scroll-padding-left:7em}
-.dtj .dtj-sticky table.dtj-t tr>:first-child{position:sticky;left:0;background:var(--dtj-page)}
-.dtj .dtj-sticky table.dtj-t tr.dtj-even>:first-child{background:var(--dtj-zebra)}
-.dtj .dtj-sticky table.dtj-t th:first-child{z-index:2}
+.dtj table.dtj-t .dtj-kept{position:sticky;box-sizing:border-box;background:var(--dtj-page)}
+.dtj table.dtj-t tr.dtj-even .dtj-kept{background:var(--dtj-zebra)}
+.dtj table.dtj-t th.dtj-kept{z-index:2;background:var(--dtj-card)}
 .dtj th.dtj-first-changed{scroll-initial-target:nearest}
 .dtj .dtj-pill{display:inline-block;border:1px solid currentColor;border-radius:9px;
  padding:0 8px;font-size:11px;line-height:15px;font-weight:600;white-space:nowrap}

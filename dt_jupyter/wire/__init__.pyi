@@ -22,9 +22,11 @@ from .live_messages import (
     RowsMessage as RowsMessage,
     ScriptMessage as ScriptMessage,
     SimulationMessage as SimulationMessage,
+    SourceMessage as SourceMessage,
     Statement as Statement,
     StreamRow as StreamRow,
     StreamsMessage as StreamsMessage,
+    TableVersion as TableVersion,
     TreeNode as TreeNode,
 )
 from .messages import (

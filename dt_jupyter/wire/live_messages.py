@@ -277,13 +277,53 @@ class ProfileMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class TableVersion:
+    """A commit of a table; `operation` is what its writer calls it."""
+
+    version: int
+    time: datetime
+    operation: str
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMessage:
+    """A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far
+    as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is
+    the text of a view, `stream` where a stream stands."""
+
+    name: str
+    kind: str
+    columns: tuple[Column, ...] = ()
+    rows: int | None = None
+    files: str | None = None
+    place: str | None = None
+    versions: tuple[TableVersion, ...] = ()
+    readers: tuple[str, ...] = ()
+    definition: str = ""
+    stream: StreamRow | None = None
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "definition", "place")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("source", self)
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogueItem:
-    """`state` is one word for its mark; `about` a line for people."""
+    """`state` is one word for its mark; `about` a line for people; `columns` are those of a table,
+    as far as they are known without Spark."""
 
     name: str
     kind: str
     state: str = ""
     about: str = ""
+    columns: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +386,7 @@ class Ask(StrEnum):
     DETAIL = "detail"
     SINK = "sink"
     TASK = "task"
+    SOURCE = "source"
     LINEAGE = "lineage"
     EXPORT = "export"
     PROFILE = "profile"
@@ -393,7 +434,8 @@ class Request:
 
 LiveMessage = (
     HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage
-    | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage
+    | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage
+    | LineageMessage
     | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
     | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip

@@ -45,7 +45,7 @@ class GraphNode:
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
     at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the
     `state` of a task is that of its last run. `files` says which files a source consists of that
-    is no table of Delta's."""
+    is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed."""
 
     name: str
     kind: NodeKind
@@ -68,10 +68,11 @@ class GraphNode:
     sink: SinkStanding | None = None
     task: TaskStanding | None = None
     files: str | None = None
+    held_back: str | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
-        redact_fields(self, "mode_reason", "error")
+        redact_fields(self, "mode_reason", "error", "held_back")
 
     @property
     def suspended(self) -> bool:
@@ -239,7 +240,8 @@ class ReportMessage:
 @dataclass(frozen=True, slots=True)
 class CardMessage:
     """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
-    guards of the creation looked at and what was altered on the sources."""
+    guards of the creation looked at and what was altered on the sources; `held_back` is that of its
+    node."""
 
     name: str
     declared_mode: RefreshMode
@@ -253,10 +255,11 @@ class CardMessage:
     data_timestamp: datetime | None = None
     sample: ResultMessage | None = None
     notes: tuple[str, ...] = ()
+    held_back: str | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
-        redact_fields(self, "mode_reason")
+        redact_fields(self, "mode_reason", "held_back")
 
     def to_json(self) -> dict[str, Any]:
         return message_json("card", self)

@@ -18,6 +18,7 @@ _LONGEST = 2_000
 _LARGEST = 1e12
 NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",), Ask.TASK: ("name",),
+    Ask.SOURCE: ("name",),
     Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
     Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),

@@ -3,12 +3,18 @@ import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
 export type Topic =
-  'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'task' | 'lag';
+  'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'task' | 'source' | 'lag';
 
 export type MessageOf<T extends Topic> = Extract<LiveMessage, { readonly type: T }>;
 
 /** The topics that are of one table, sink or task, the chosen one. */
-export const OF_ONE: ReadonlySet<Topic> = new Set<Topic>(['detail', 'sink', 'task', 'lag']);
+export const OF_ONE: ReadonlySet<Topic> = new Set<Topic>([
+  'detail',
+  'sink',
+  'task',
+  'source',
+  'lag',
+]);
 
 export const TOPICS: readonly Topic[] = [
   'graph',
@@ -18,6 +24,7 @@ export const TOPICS: readonly Topic[] = [
   'detail',
   'sink',
   'task',
+  'source',
   'lag',
 ];
 
@@ -37,7 +44,8 @@ export function outdates(event: EventMessage, topic: Topic, chosen: string | nul
   if (event.happened !== 'ended') {
     return false;
   }
-  return OF_ONE.has(topic) ? event.name === chosen : topic !== 'graph';
+  const ofOne = OF_ONE.has(topic) && topic !== 'source'; // what is consumed or read ends elsewhere
+  return ofOne ? event.name === chosen : topic !== 'graph';
 }
 
 /** The graph with the node as an event tells it; the same one if it tells of none that is there. */

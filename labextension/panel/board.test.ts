@@ -77,17 +77,20 @@ test('the graph is drawn, and marks what was chosen elsewhere', async () => {
   expect(board.element.querySelector('.dtjp-chosen bdi')?.textContent).toBe('weekly');
 });
 
-test('details need a table that is dynamic', async () => {
+test('details are of what is chosen: a source has its own, a stage has none', async () => {
   board.seen(true);
-  kernel.answer('graph', graph(node('daily'), node('orders', { kind: 'table' })));
+  const stage = node('daily stage 0', { kind: 'stage' });
+  kernel.answer('graph', graph(node('daily'), node('orders', { kind: 'table' }), stage));
   await settled();
   tab('Details').click();
   expect(board.element.textContent).toContain('No table is chosen');
-  session.choose('orders');
-  expect(board.element.textContent).toContain('orders is a table');
+  session.choose('daily stage 0');
+  expect(board.element.textContent).toContain('daily stage 0 is a stage');
   expect(asks()).toEqual([]);
+  session.choose('orders');
+  expect(asks()).toEqual(['source']);
   session.choose('daily');
-  expect(asks()).toEqual(['detail', 'lag']);
+  expect(asks()).toEqual(['source', 'detail', 'lag']);
 });
 
 test('details of a sink are its own', async () => {

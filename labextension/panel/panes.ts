@@ -3,7 +3,7 @@ import type { Session } from '../client/session';
 import { h, type Host } from '../view/elements/dom';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail, mountSink, mountTask } from '../view/detail/index';
+import { mountDetail, mountSink, mountSource, mountTask } from '../view/detail/index';
 import { mountFrontiers } from '../view/frontiers/index';
 import { nothing } from '../view/elements/parts';
 import { mountReplay } from '../view/replay/index';
@@ -66,15 +66,17 @@ export function graphPane(root: HTMLElement, session: Session, { rightward }: Gr
   });
 }
 
-const DETAILED: ReadonlySet<string> = new Set(['dynamic_table', 'sink', 'task']);
+const SOURCES: ReadonlySet<string | null> = new Set(['table', 'view', 'stream']);
+const DETAILED: ReadonlySet<string | null> = new Set(['dynamic_table', 'sink', 'task', ...SOURCES]);
 
-/** All about the chosen table, sink or task; of another there is only its place in the graph. */
+/** All about what is chosen; of a stage, a warehouse or a pin there is only its place. */
 export function detailPane(root: HTMLElement, session: Session): Pane {
   const say = h('div', { class: 'dtj-view' });
   const dynamic = h('div', { class: 'dtjp-details' });
   const sink = h('section', { class: 'dtjp-details', 'aria-label': 'Sink' });
   const task = h('section', { class: 'dtjp-details', 'aria-label': 'Task' });
-  root.append(say, dynamic, sink, task);
+  const source = h('section', { class: 'dtjp-details', 'aria-label': 'Source' });
+  root.append(say, dynamic, sink, task, source);
   const lag = h('section', { 'aria-label': 'Lag' });
   const detail = h('section', { 'aria-label': 'Details' });
   dynamic.append(detail, lag);
@@ -84,23 +86,26 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
   );
   const ofSink = topicPane(sink, session, { topic: 'sink', mount: mountSink });
   const ofTask = topicPane(task, session, { topic: 'task', mount: mountTask });
+  const ofSource = topicPane(source, session, { topic: 'source', mount: mountSource });
   const watching = whileSeen(() => {
     const draw = () => {
       const name = session.chosen?.name ?? null;
       const kind = name === null ? null : kindOf(session, name);
       const other = kind !== null && !DETAILED.has(kind);
       [sink.hidden, task.hidden] = [kind !== 'sink', kind !== 'task'];
-      dynamic.hidden = name === null || other || !sink.hidden || !task.hidden;
+      source.hidden = !SOURCES.has(kind);
+      dynamic.hidden = name === null || (kind !== null && kind !== 'dynamic_table');
       inner.seen(!dynamic.hidden);
       ofSink.seen(!sink.hidden);
       ofTask.seen(!task.hidden);
+      ofSource.seen(!source.hidden);
       say.replaceChildren(
         name === null
           ? nothing('No table is chosen', 'Choose one in the graph or the catalogue.')
           : other
             ? nothing(
                 `${name} is a ${kind.replace('_', ' ')}`,
-                'Details are of dynamic tables, sinks and tasks.',
+                'Details are of tables, views, streams, sinks and tasks.',
               )
             : '',
       );
@@ -112,6 +117,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
       inner.seen(false);
       ofSink.seen(false);
       ofTask.seen(false);
+      ofSource.seen(false);
     };
   });
   return {
@@ -121,6 +127,7 @@ export function detailPane(root: HTMLElement, session: Session): Pane {
       inner.dispose();
       ofSink.dispose();
       ofTask.dispose();
+      ofSource.dispose();
     },
   };
 }

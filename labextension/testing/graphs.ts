@@ -38,6 +38,7 @@ const NOTHING: Omit<GraphNode, 'name' | 'kind'> = {
   sink: null,
   task: null,
   files: null,
+  held_back: null,
 };
 
 export function source(name: string, fields: Partial<GraphNode> = {}): GraphNode {

@@ -133,6 +133,7 @@ export const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => 
   sink: null,
   task: null,
   files: null,
+  held_back: null,
   ...more,
 });
 

@@ -109,7 +109,7 @@ export interface TaskStanding {
   readonly failures: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. */
+/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -132,6 +132,7 @@ export interface GraphNode {
   readonly sink: SinkStanding | null;
   readonly task: TaskStanding | null;
   readonly files: string | null;
+  readonly held_back: string | null;
 }
 
 /** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
@@ -180,12 +181,18 @@ export interface GraphMessage {
   readonly as_of: Instant | null;
 }
 
-/** `state` is one word for its mark; `about` a line for people. */
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** `state` is one word for its mark; `about` a line for people; `columns` are those of a table, as far as they are known without Spark. */
 export interface CatalogueItem {
   readonly name: string;
   readonly kind: string;
   readonly state: string;
   readonly about: string;
+  readonly columns: readonly Column[];
 }
 
 /** What a lake holds: dynamic tables, streams, sinks, tasks, tables, warehouses, pins. */
@@ -269,11 +276,6 @@ export interface LagMessage {
   readonly idle: readonly IdleTime[];
 }
 
-export interface Column {
-  readonly name: string;
-  readonly type: string;
-}
-
 /** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). */
 export interface ResultMessage {
   readonly type: 'result';
@@ -285,7 +287,7 @@ export interface ResultMessage {
   readonly note: string | null;
 }
 
-/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources. */
+/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
 export interface CardMessage {
   readonly type: 'card';
   readonly version: number;
@@ -301,6 +303,7 @@ export interface CardMessage {
   readonly data_timestamp: Instant | null;
   readonly sample: ResultMessage | null;
   readonly notes: readonly string[];
+  readonly held_back: string | null;
 }
 
 /** A node of a definition: what it does, by which rule it is kept, with which state; estimated rows of it and of its change. `depth` counts from 0, nodes come in the order of reading. */
@@ -421,6 +424,30 @@ export interface TaskMessage {
   readonly error: ErrorMessage | null;
 }
 
+/** A commit of a table; `operation` is what its writer calls it. */
+export interface TableVersion {
+  readonly version: number;
+  readonly time: Instant;
+  readonly operation: string;
+}
+
+/** A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` where a stream stands. */
+export interface SourceMessage {
+  readonly type: 'source';
+  readonly version: number;
+  readonly name: string;
+  readonly kind: string;
+  readonly columns: readonly Column[];
+  readonly rows: number | null;
+  readonly files: string | null;
+  readonly place: string | null;
+  readonly versions: readonly TableVersion[];
+  readonly readers: readonly string[];
+  readonly definition: string;
+  readonly stream: StreamRow | null;
+  readonly as_of: Instant | null;
+}
+
 /** `target_column` of `target` is computed from `source_column` of `source`. */
 export interface ColumnEdge {
   readonly source: string;
@@ -514,7 +541,7 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
 
 /** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
@@ -538,7 +565,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -9,7 +9,7 @@ import type { MessageOf, Topic } from '../client/topics';
 import { mountAlerts } from '../view/alerts/index';
 import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
-import { mountDetail, mountSink, mountTask } from '../view/detail/index';
+import { mountDetail, mountSink, mountSource, mountTask } from '../view/detail/index';
 import { h, type View } from '../view/elements/dom';
 import { mountFrontiers } from '../view/frontiers/index';
 import { mountReplay } from '../view/replay/index';
@@ -45,6 +45,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
   detail: single('detail', mountDetail),
   sink: single('sink', mountSink),
   task: single('task', mountTask),
+  source: single('source', mountSource),
   replay: (root, session, message) => {
     const view = mountReplay(root, session);
     if (message?.type === 'replay') {

@@ -35,11 +35,20 @@ CUT = """() => {
 
 BESIDE = """cell => {
   const region = cell.closest('.dtj-scroll').getBoundingClientRect();
-  const mark = cell.closest('tr').firstElementChild.getBoundingClientRect();
+  const row = cell.closest('tr');
+  const mark = ([...row.querySelectorAll('.dtj-kept')].at(-1) ?? row.firstElementChild)
+    .getBoundingClientRect();
   const {left, right} = cell.getBoundingClientRect();
   return Math.min(left - mark.right, region.right - right);
 }"""
-"""How far a cell is from the first column, which stays, and from the edge: ≥ 0 where it is seen."""
+"""How far a cell is from the columns that stay, and from the edge: ≥ 0 where it is seen."""
+KEPT = """region => {
+  region.scrollLeft = region.scrollWidth;
+  const {left} = region.getBoundingClientRect();
+  return [...region.querySelectorAll('tbody tr')].map(row =>
+    [...row.querySelectorAll('.dtj-kept')].map(cell => cell.getBoundingClientRect().left - left));
+}"""
+"""Scrolls to the end, and says how far from the left edge the columns that stay are, by row."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,28 @@ def test_the_changed_column_of_changes_is_in_view(views: Views) -> None:
     views.page.evaluate("html => document.querySelector('main').innerHTML = html", shown.html)
     assert views.page.locator("td.dtj-changed").first.evaluate(BESIDE) >= 0
     views.shoot("changes-light-500")
+
+
+def test_the_key_of_changes_stays_in_view(views: Views) -> None:
+    views.page.set_viewport_size({"width": 500, "height": 600})
+    names = [Column("carrier", "string"), Column("month", "int")]
+    names += [Column(f"measure_{i}", "double") for i in range(WIDE)]
+    hidden = [Column(n, "string") for n in ("$ACTION", "$ISUPDATE", "$ROW_ID")]
+    rows = tuple(
+        (name, month, *("0.123456789" for _ in range(WIDE)), action, "false", f"{name}{month}")
+        for action in ("INSERT", "DELETE")
+        for name in ("United Air Lines Incorporated", "AA")
+        for month in ("12", "2")
+    )
+    shown = ChangeTable(ResultMessage((*names, *hidden), rows, title="Net changes of delays"))
+    for theme in ("light", "dark"):
+        views.show("catalogue", theme=theme, width=500)
+        views.page.evaluate("html => document.querySelector('main').innerHTML = html", shown.html)
+        left = views.page.locator(".dtj-scroll").evaluate(KEPT)
+        assert len(left) == 8
+        assert all(row[0] >= 0 and row == sorted(row) and row[-1] < 300 for row in left), left
+        assert all(len(row) == 3 for row in left), "the action and both columns of the key"
+        views.shoot(f"changes-kept-{theme}")
 
 
 def test_the_graph_is_saved_as_a_picture(views: Views, tmp_path: Path) -> None:

@@ -44,9 +44,11 @@ from dt_jupyter.wire import (
     ResultMessage,
     RowsMessage,
     SimulationMessage,
+    SourceMessage,
     Statement,
     StreamRow,
     StreamsMessage,
+    TableVersion,
     TaskMessage,
     TaskRunRow,
     TaskStanding,
@@ -137,7 +139,7 @@ ITEMS = CatalogueMessage(
         CatalogueItem("new_flights", "stream", "DEFAULT", "on table flights"),
         CatalogueItem("app_delays", "sink", "ACTIVE", "dynamic table delays into postgresql://db"),
         CatalogueItem("hook", "sink", "PAUSED", "table flights into https://hooks.example.org"),
-        CatalogueItem("flights", "table", "", "/lake/tables/flights"),
+        CatalogueItem("flights", "table", "", "/lake/tables/flights", (Column("id", "bigint"),)),
         CatalogueItem("default", "warehouse", "ACTIVE", "2 at once, weight 1"),
         CatalogueItem("before_the_change", "pin", "", "flights at version 7"),
     ),
@@ -171,6 +173,17 @@ STREAMS = StreamsMessage(
     ),
     later(30),
 )  # fmt: skip
+SOURCE = SourceMessage(
+    "flights",
+    "table",
+    (Column("id", "bigint"), Column("carrier", "string"), Column("origin", "string")),
+    336_776,
+    None,
+    "/lake/tables/flights",
+    tuple(TableVersion(9 - i, later(-600 * i), "MERGE" if i % 3 else "WRITE") for i in range(10)),
+    ("delays", "worst", "new_flights"),
+    as_of=later(30),
+)
 WIDE = 14
 """Columns of the table that is replayed: more than a panel shows at once."""
 REPLAY = ReplayMessage(
@@ -279,6 +292,7 @@ VIEWS: dict[str, LiveMessage] = {
     "graph": replace(GRAPH, nodes=(*GRAPH.nodes, *SINKS, *TASKS), edges=(*GRAPH.edges, *EDGES)),
     "sink": SINK,
     "task": TASK,
+    "source": SOURCE,
     "catalogue": ITEMS,
     "frontiers": FRONTIERS,
     "streams": STREAMS,

@@ -22,6 +22,7 @@ from dt_jupyter.model import (
     TargetLag,
     error,
 )
+from dt_jupyter.schedule import obstacles_in
 from dt_jupyter.sources import holder, require_free
 from dt_jupyter.spark import bind_definition
 from dt_jupyter.sql import statement_values as S
@@ -52,7 +53,13 @@ def create_dynamic_table(
     """Errors of the query are placed in the script."""
     bound = replace(statement, query=bind_definition(statement.query, origin.args))
     with _placed(statement, bound.query, origin):
-        return context.creator.create(bound)
+        return _standing(context, context.creator.create(bound))
+
+
+def _standing(context: Context, created: Created) -> Created:
+    """With why nothing refreshes it, as the graph now stands."""
+    why = obstacles_in(context.catalog).get(created.table.id)
+    return created if why is None else replace(created, held_back=why.sentence)
 
 
 @contextmanager
@@ -71,7 +78,7 @@ def clone(context: Context, statement: S.CloneDynamicTable, origin: StatementOri
     at = None
     if statement.at is not None:
         at = points(context, origin.args).moment(statement.at)
-    return context.cloner.clone(statement, at)
+    return _standing(context, context.cloner.clone(statement, at))
 
 
 def drop_dynamic_table(

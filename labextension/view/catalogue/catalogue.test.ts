@@ -6,12 +6,13 @@ import { HOSTILE, madeNothing } from '../../testing/hostile';
 import type { View } from '../elements/dom';
 import type { CatalogueItem, CatalogueMessage } from '../wire';
 
-const item = (kind: string, name: string, state = '', about = ''): CatalogueItem => ({
-  kind,
-  name,
-  state,
-  about,
-});
+const item = (
+  kind: string,
+  name: string,
+  state = '',
+  about = '',
+  columns: CatalogueItem['columns'] = [],
+): CatalogueItem => ({ kind, name, state, about, columns });
 const message = (items: CatalogueItem[], lake = 'lake'): CatalogueMessage => ({
   type: 'catalogue',
   version: 1,
@@ -50,6 +51,26 @@ beforeEach(() => {
 });
 
 afterEach(() => root.remove());
+
+test('the columns of a table are folded below it, found by the filter, and can be chosen', () => {
+  const columns = [
+    { name: 'id', type: 'int' },
+    { name: 'placed', type: 'date' },
+  ];
+  view.update(message([item('table', 'orders', '', '', columns), item('table', 'customers')]));
+  const orders = () => root.querySelector<HTMLElement>('[data-key="catalogue:Tables/orders"]')!;
+  expect(orders().getAttribute('aria-expanded')).toBe('false');
+  expect(root.textContent).not.toContain('placed');
+  orders().querySelector<HTMLElement>('.dtj-twist')!.click();
+  expect(chosen).toEqual([]);
+  expect(root.textContent).toContain('placeddate');
+  view.update(message([item('table', 'orders', '', '', columns)]));
+  expect(orders().getAttribute('aria-expanded')).toBe('true'); // what was opened stays open
+  root.querySelector<HTMLElement>('[data-key="catalogue:Tables/orders//placed"]')!.click();
+  expect(chosen).toEqual(['orders']);
+  filter('placed');
+  expect(names()).toEqual(['orders']);
+});
 
 test('kinds come in their order, names in theirs; a kind of tomorrow is shown too', () => {
   const groups = grouped([...ITEMS, item('warehouses', 'default'), item('hologram', 'x')], '');

@@ -9,7 +9,7 @@ import treeCss from '../elements/tree.raw.css';
 import css from './catalogue.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { TreeRow } from '../elements/tree';
-import type { CatalogueItem, CatalogueMessage, RefreshState } from '../wire';
+import type { CatalogueItem, CatalogueMessage, Column, RefreshState } from '../wire';
 
 const MOST = 500; // items of a kind that are drawn; the filter finds the others
 
@@ -52,8 +52,9 @@ export function grouped(
 ): [title: string, items: CatalogueItem[]][] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const found = items.filter(item => {
+    const columns = item.columns.map(column => column.name).join(' ');
     const text =
-      `${item.name} ${item.kind.replace(/_/g, ' ')} ${item.state} ${item.about}`.toLowerCase();
+      `${item.name} ${item.kind.replace(/_/g, ' ')} ${item.state} ${item.about} ${columns}`.toLowerCase();
     return words.every(word => text.includes(word));
   });
   const kinds = new Map(KINDS.map(([kind, title]) => [kind, title]));
@@ -81,7 +82,7 @@ class CatalogueView implements View<CatalogueMessage> {
   private readonly _box = h('input', {
     class: 'dtj-input',
     type: 'search',
-    placeholder: 'Filter by name, kind, state',
+    placeholder: 'Filter by name, column, kind',
     'aria-label': 'Filter the catalogue',
     'data-key': 'filter',
   });
@@ -149,7 +150,7 @@ class CatalogueView implements View<CatalogueMessage> {
               filter && message.items.length
                 ? nothing(
                     `Nothing matches “${filter}”`,
-                    'Names, kinds, states and descriptions are searched.',
+                    'Names, columns, kinds, states and descriptions are searched.',
                   )
                 : nothing(
                     'The lake is empty',
@@ -173,20 +174,25 @@ class CatalogueView implements View<CatalogueMessage> {
       ],
     };
     const seen = new Map<string, number>();
-    const rows = items.slice(0, MOST).map((item): TreeRow => {
+    const drawn = items.slice(0, MOST);
+    const rows = drawn.flatMap((item): TreeRow[] => {
       const nth = seen.get(item.name) ?? 0; // pins of two tables may have one name
       seen.set(item.name, nth + 1);
-      return {
-        key: `${title}/${item.name}${nth ? `/${nth}` : ''}`,
+      const key = `${title}/${item.name}${nth ? `/${nth}` : ''}`;
+      const own: TreeRow = {
+        key,
         level: 2,
+        folded: item.columns.length > 0,
         name: item.name,
         label: [item.name, item.state, item.about].filter(Boolean).join(', '),
         class: 'dtj-entry',
         choose: () => this._host.choose(item.name),
         content: entry(item),
       };
+      const choose = (column: string) => this._host.choose(item.name, column);
+      return [own, ...item.columns.map(column => columnRow(key, column, choose))];
     });
-    const more = items.length - rows.length;
+    const more = items.length - drawn.length;
     return more > 0
       ? [
           head,
@@ -200,6 +206,25 @@ class CatalogueView implements View<CatalogueMessage> {
         ]
       : [head, ...rows];
   }
+}
+
+function columnRow(
+  table: string,
+  { name, type }: Column,
+  choose: (column: string) => void,
+): TreeRow {
+  return {
+    key: `${table}//${name}`,
+    level: 3,
+    name,
+    label: `${name}, ${type}`,
+    class: 'dtj-entry',
+    choose: () => choose(name),
+    content: [
+      h('span', {}, oneLine(name)),
+      h('span', { class: 'dtj-about', title: oneLine(type) }, oneLine(type)),
+    ],
+  };
 }
 
 function entry(item: CatalogueItem): Node[] {

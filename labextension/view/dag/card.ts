@@ -130,6 +130,7 @@ export class Card {
     set(this.element, 'data-kind', node.kind);
     set(this.element, 'data-state', node.sink?.state ?? node.state);
     set(this.element, 'data-standing', words.hasStanding(node) ? 'true' : null);
+    set(this.element, 'data-idle', words.isIdle(node) ? 'true' : null);
     set(this.element, 'data-suspended', words.isSuspended(node) ? 'true' : null);
     this.describe(now);
   }
@@ -137,13 +138,14 @@ export class Card {
   private write(inside: Inside, now: Now): void {
     const node = this._node;
     const own = words.isOwn(node);
-    show(inside.sign, `${own} ${node.state} ${node.kind}`, () =>
-      own ? icon(stateGlyph(node.state)) : kindSign(node.kind),
+    const idle = words.isIdle(node);
+    const state = idle ? 'SKIPPED' : node.state;
+    show(inside.sign, `${own} ${state} ${node.kind}`, () =>
+      own ? icon(stateGlyph(state)) : kindSign(node.kind),
     );
     writeName(inside.name, oneLine(node.name));
-    show(inside.error, String(node.error !== null), () =>
-      node.error === null ? null : errorSign(),
-    );
+    const problem = node.error !== null && !idle;
+    show(inside.error, String(problem), () => (problem ? errorSign() : null));
     if (words.hasStanding(node)) {
       write(inside.mode, words.modeText(node));
       set(inside.mode, 'hidden', words.modeText(node) ? null : '');
@@ -186,11 +188,13 @@ export class Card {
     }
     const share = words.lagShare(node, now);
     const broken = words.isBroken(node) && node.error !== null;
-    write(inside.lag, broken ? oneLine(node.error) : words.lagText(node, now));
-    const next =
-      broken && node.sink === null && node.task === null ? '' : words.nextText(node, now);
+    const idle = words.isIdle(node);
+    write(inside.lag, words.standingText(node, now));
+    const still = (broken && node.sink === null && node.task === null) || idle;
+    const next = still ? '' : words.nextText(node, now);
     write(inside.next, next);
-    write(inside.rows, broken && next ? '' : words.rowsText(node)); // no room for all three
+    write(inside.rows, (broken && next) || idle ? '' : words.rowsText(node)); // no room for all three
+    set(inside.lag, 'data-idle', idle ? 'true' : null);
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;

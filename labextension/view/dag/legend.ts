@@ -4,7 +4,7 @@ import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
 import { local, plural } from '../elements/units';
 import type { GraphMessage, RefreshState, SinkState } from '../wire';
 import { errorSign, lateSign, pauseSign, retrySign } from '../icons/signs';
-import { hasStanding, isSuspended, lagShare, spoken, type Now } from './words';
+import { hasStanding, isIdle, isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {
   readonly element = h('div', { class: 'dtj-bar dtj-dag-foot' });
@@ -21,7 +21,7 @@ export class Legend {
       state =>
         [
           spoken(state),
-          tables.filter(node => node.state === state).length,
+          tables.filter(node => node.state === state && !isIdle(node)).length,
           () => icon(stateGlyph(state)),
         ] as const,
     );
@@ -31,6 +31,7 @@ export class Legend {
       ['retrying', sinks('RETRYING'), retrySign] as const,
       ['paused', sinks('PAUSED'), errorSign] as const,
       ['suspended', tables.filter(isSuspended).length, pauseSign] as const,
+      ['not refreshed', tables.filter(isIdle).length, () => icon(stateGlyph('SKIPPED'))] as const,
       ['late', late, lateSign] as const,
     ].filter(([, many]) => many > 0);
     const about = this.about(message);

@@ -1,6 +1,6 @@
 /** What a search finds: names that contain the text, and nodes whose state, kind or action it is. */
 import type { GraphNode } from '../wire';
-import { isSuspended, KIND_WORDS, lagShare, spoken, type Now } from './words';
+import { isIdle, isSuspended, KIND_WORDS, lagShare, spoken, type Now } from './words';
 
 /** Those that match, in the order of `nodes`, by `names` too; null where nothing is searched for. */
 export function found(
@@ -27,8 +27,9 @@ function words(node: GraphNode, now: Now): string[] {
     KIND_WORDS[node.kind],
     ...[node.state, node.action, node.refresh_mode].map(word => (word ? spoken(word) : '')),
     isSuspended(node) ? 'suspended' : '',
+    isIdle(node) ? 'not refreshed' : '',
     share !== null && share > 1 ? 'late' : '',
-    node.error ? 'error' : '',
+    node.error && !isIdle(node) ? 'error' : '',
     node.sink === null ? '' : spoken(node.sink.state),
   ];
 }

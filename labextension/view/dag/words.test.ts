@@ -11,6 +11,7 @@ import {
   nextText,
   outcome,
   sentence,
+  standingText,
 } from './words';
 
 const NOW = Date.parse(AS_OF);
@@ -87,6 +88,37 @@ test('the tooltip has a line for all that is known', () => {
     'rows: 1,204',
     'error: a⏎b',
   ]);
+});
+
+const IDLE = table('t', {
+  target_lag: 'DOWNSTREAM',
+  held_to: null,
+  held_back: 'Not refreshed: no target lag, and nothing reads it.',
+  error: 'NO_READER: Not refreshed: no target lag, and nothing reads it.',
+});
+
+test('a table that nothing refreshes is amber and says why, in the place of its lag', () => {
+  expect(outcome(IDLE)).toEqual({ text: 'NOT REFRESHED', token: 'warn', action: null });
+  expect(standingText(IDLE, NOW)).toBe('no target lag, and nothing reads it');
+  expect(sentence(IDLE, NOW)).toContain(
+    'not refreshed: no target lag, and nothing reads it, 1,204 rows',
+  );
+  expect(sentence(IDLE, NOW)).not.toContain('error');
+  expect(facts(IDLE, NOW)).toContain(`standing: ${IDLE.held_back}`);
+});
+
+test.each([
+  [{ held_back: null, error: null }, 'INCREMENTAL', 'lag 12 s · downstream'],
+  [{ scheduling_state: 'SUSPENDED' }, 'SUSPENDED', 'lag 12 s · downstream'],
+  [
+    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0 } },
+    'EXECUTING',
+    'lag 12 s · downstream',
+  ],
+] as const)('one that is not idle, by %j, says %j', (fields, text, standing) => {
+  const node = { ...IDLE, ...fields };
+  expect(outcome(node).text).toBe(text);
+  expect(standingText(node, NOW)).toBe(standing);
 });
 
 test('a change is worth hearing when the state or the data is another', () => {

@@ -24,6 +24,18 @@ export function isSuspended(node: GraphNode): boolean {
   return node.scheduling_state === 'SUSPENDED';
 }
 
+/** Whether nothing refreshes it though nobody suspended it, and nothing failed. */
+export function isIdle(node: GraphNode): boolean {
+  return Boolean(node.held_back) && !isSuspended(node) && node.running === null;
+}
+
+/** What is said of such a one, before why. */
+const IDLE = 'NOT REFRESHED';
+
+/** Why nothing refreshes it, where its outcome says that already. */
+const whyIdle = (node: GraphNode): string =>
+  oneLine(node.held_back!.replace(/^Not refreshed: |\.$/g, ''));
+
 /** Whether a node is refreshed or run, and so has the state of its last time. */
 export function isOwn(node: GraphNode): boolean {
   return (
@@ -78,6 +90,9 @@ export function outcome(node: GraphNode): Outcome {
   if (isSuspended(node)) {
     return { text: 'SUSPENDED', token: 'warn', action: null };
   }
+  if (isIdle(node)) {
+    return { text: IDLE, token: 'warn', action: null };
+  }
   if (node.state === 'SUCCEEDED' && node.action) {
     return { text: node.action, token: 'soft', action: node.action };
   }
@@ -130,6 +145,14 @@ export function lagText(node: GraphNode, now: Now): string {
 export function lagShare(node: GraphNode, now: Now): number | null {
   const [lag, limit] = [lagOf(node, now), limitOf(node)];
   return lag === null || limit === null || limit <= 0 ? null : lag / limit;
+}
+
+/** The line below the outcome: the lag, or what is worth more than that. */
+export function standingText(node: GraphNode, now: Now): string {
+  if (isBroken(node) && node.error !== null) {
+    return oneLine(node.error);
+  }
+  return isIdle(node) ? whyIdle(node) : lagText(node, now);
 }
 
 /** Seconds until the scheduler refreshes a table again; null where it does not, or does now. */
@@ -195,11 +218,12 @@ export function sentence(node: GraphNode, now: Now): string {
     ];
     parts.push(modeText(node).replace('→', 'to'), last.filter(Boolean).join(', '));
     parts.push(isSuspended(node) ? 'suspended' : '', atLength(lagText(node, now)));
+    parts.push(isIdle(node) ? `not refreshed: ${whyIdle(node)}` : '');
     const share = lagShare(node, now);
     parts.push(share !== null && share > 1 && limit !== null ? 'late' : '');
   }
   parts.push(node.rows === null ? '' : plural(node.rows, 'row'));
-  parts.push(node.error ? `error: ${oneLine(node.error)}` : '');
+  parts.push(node.error && !isIdle(node) ? `error: ${oneLine(node.error)}` : '');
   return parts.filter(Boolean).join(', ');
 }
 
@@ -298,7 +322,8 @@ function tableFacts(node: GraphNode, now: Now): NamedFact[] {
     ['next refresh', nextText(node, now).replace(/^next /, '')],
     ['data timestamp', node.data_timestamp && utc(node.data_timestamp)],
     ['rows', node.rows === null ? null : exact(node.rows)],
-    ['error', node.error],
+    ['standing', node.held_back],
+    ['error', isIdle(node) ? null : node.error],
   ];
 }
 

@@ -31,6 +31,7 @@ const card = (changes: Partial<CardMessage> = {}): CardMessage => ({
   data_timestamp: AT,
   sample: null,
   notes: [],
+  held_back: null,
   ...changes,
 });
 
@@ -264,6 +265,39 @@ test('refreshes without changes are left out where they are the most, until they
   expect(times()).toBe(4);
   view.update(listed(empty[0]!, refreshed(0), refreshed(4)));
   expect(times()).toBe(3);
+});
+
+test('what a refresh took is a share of the longest, in a track of another colour', () => {
+  view.update(listed(refreshed(1, { duration: 2 }), refreshed(0, { duration: 0.5 })));
+  const bars = [...root.querySelectorAll<HTMLElement>('.dtj-history .dtj-track > span')];
+  expect(bars.map(bar => bar.style.width)).toEqual(['100.0%', '25.0%']);
+  expect(root.querySelector('.dtj-meter')).toBeNull(); // the outputs of a cell colour that one
+});
+
+test.each([
+  [{ refresh_mode: 'FULL' }, 'Recomputed in full: there are no incremental rules.'],
+  [
+    { refresh_mode: 'FULL', card: card({ declared_mode: 'FULL' }) },
+    'Recomputed in full, as REFRESH_MODE = FULL says.',
+  ],
+  [
+    { error: { ...error, code: 'DT-1104', sentence: 'Source orders is gone.' } },
+    'Its rules cannot be shown: Source orders is gone.',
+  ],
+  [{}, 'Its rules cannot be shown: the definition is not compiled yet.'],
+] as const)('without a tree of rules the cause is said: %j', (changes, words) => {
+  view.update(detail({ tree: [], ...changes }));
+  const section = [...root.querySelectorAll('section')].find(one =>
+    one.textContent.startsWith('How it is maintained'),
+  )!;
+  expect(section.textContent).toContain(words);
+});
+
+test('a table that nothing refreshes says so in its head', () => {
+  const held_back = 'Not refreshed: no target lag, and nothing reads it.';
+  view.update(detail({ card: card({ target_lag: 'DOWNSTREAM', held_back }) }));
+  expect(root.querySelector('.dtj-head')!.textContent).toContain('NOT REFRESHED');
+  expect(root.textContent).toContain(held_back);
 });
 
 test('a refusal is shown with its code and hint', async () => {

@@ -26,8 +26,6 @@ export function resultOf({ name, action, duration: took, ...rows }: HistoryRow):
   return `${name} refreshed: ${action}, ${inserted} inserted, ${exact(rows.rows_deleted ?? 0)} deleted${seconds}.`;
 }
 
-const METER = 48; // pixels of the longest duration
-
 const isEmpty = (row: HistoryRow): boolean => row.state === 'SUCCEEDED' && row.action === 'NO_DATA';
 
 /**
@@ -113,11 +111,11 @@ function took(seconds: number | null, longest: number): Child[] {
   if (seconds === null) {
     return [];
   }
-  const width = longest > 0 ? Math.max(1, (METER * seconds) / longest) : 0;
+  const share = longest > 0 ? Math.max(0.02, seconds / longest) : 0;
   const meter = h(
     'span',
-    { class: 'dtj-meter', style: `width:${METER}px`, 'aria-hidden': 'true' },
-    h('span', { style: `width:${width.toFixed(1)}px` }),
+    { class: 'dtj-track', 'aria-hidden': 'true' },
+    h('span', { style: `width:${(100 * share).toFixed(1)}%` }),
   );
   return [h('span', { class: 'dtj-took' }, duration(seconds)), meter];
 }

@@ -2,6 +2,7 @@
 import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
 import { Contents } from './contents';
 import { costChart } from './cost';
+import { columnList } from './source';
 import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -33,6 +34,7 @@ export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> 
 }
 
 export { mountSink } from './sink';
+export { mountSource } from './source';
 export { mountTask } from './task';
 
 type Form = 'suspend' | 'pin' | null;
@@ -115,6 +117,7 @@ class DetailView implements View<DetailMessage> {
         h('h3', { class: 'dtj-name' }, oneLine(message.name)),
         pill(modeText(card), message.refresh_mode === 'FULL' ? 'full' : 'incremental'),
         suspended ? pill('SUSPENDED', 'warn') : null,
+        card.held_back && !suspended ? pill('NOT REFRESHED', 'warn') : null,
         h('span', { class: 'dtj-spring' }),
         this._host.live ? this._actions(suspended) : null,
       ),
@@ -312,7 +315,7 @@ class DetailView implements View<DetailMessage> {
               ),
               this._tree.element,
             ]
-          : [h('p', { class: 'dtj-soft' }, 'Recomputed in full: there are no incremental rules.')]),
+          : [h('p', { class: 'dtj-soft' }, clean(withoutTree(message)))]),
         fold(
           'query',
           'Definition',
@@ -361,15 +364,8 @@ class DetailView implements View<DetailMessage> {
         'data-key': `up:${name}`,
       }),
     ]);
-    const columns = card.schema.map(column =>
-      h(
-        'span',
-        {},
-        oneLine(column.name),
-        h('span', { class: 'dtj-soft' }, ` ${oneLine(column.type)}`),
-      ),
-    );
     return facts(
+      card.held_back ? ['standing', clean(card.held_back)] : null,
       ['target lag', card.target_lag === 'DOWNSTREAM' ? 'DOWNSTREAM' : duration(card.target_lag)],
       ['warehouse', oneLine(card.warehouse)],
       ['reads', upstream.length ? h('span', {}, ...upstream) : 'nothing'],
@@ -377,9 +373,19 @@ class DetailView implements View<DetailMessage> {
         'data timestamp',
         card.data_timestamp ? timeElement(card.data_timestamp) : 'not initialised yet',
       ],
-      columns.length ? ['columns', h('span', { class: 'dtj-columns' }, ...columns)] : null,
+      card.schema.length ? ['columns', columnList(card.schema)] : null,
     );
   }
+}
+
+/** Why there is no tree of rules: each refresh computes all rows, or there is none to be shown now. */
+function withoutTree({ card, refresh_mode, error }: DetailMessage): string {
+  if (refresh_mode !== 'FULL') {
+    return `Its rules cannot be shown: ${error?.sentence ?? 'the definition is not compiled yet.'}`;
+  }
+  return card.declared_mode === 'FULL'
+    ? 'Recomputed in full, as REFRESH_MODE = FULL says.'
+    : 'Recomputed in full: there are no incremental rules.';
 }
 
 function section(title: string | null, ...content: Child[]): HTMLElement {

@@ -1,4 +1,4 @@
-/** What the views of a sink and of a task share: a head with actions, what came of them, sections. */
+/** What the views of a sink, a source and a task share: a head with actions, what came of them, sections. */
 import { sqlText } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -14,10 +14,11 @@ import { oneLine } from '../elements/text';
 import detailCss from './detail.raw.css';
 import historyCss from './history.raw.css';
 import planCss from './plan.raw.css';
+import streamsCss from '../streams/streams.raw.css';
 import type { Attributes, Child, Host, Question, View } from '../elements/dom';
-import type { LiveMessage, SinkMessage, TaskMessage } from '../wire';
+import type { LiveMessage, SinkMessage, SourceMessage, TaskMessage } from '../wire';
 
-type Told = SinkMessage | TaskMessage;
+type Told = SinkMessage | SourceMessage | TaskMessage;
 
 /** One object, and what can be done with it by the host, where there is a kernel. */
 export abstract class StandingView<M extends Told> implements View<M> {
@@ -36,7 +37,7 @@ export abstract class StandingView<M extends Told> implements View<M> {
     protected readonly _host: Host,
     private readonly _asked: M['type'],
   ) {
-    this._frame = frame(root, 'detail', planCss + historyCss + detailCss);
+    this._frame = frame(root, 'detail', planCss + historyCss + streamsCss + detailCss);
     this._frame.append(this._head, this._form, this._status, this._body);
   }
 

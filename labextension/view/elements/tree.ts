@@ -17,6 +17,8 @@ export interface TreeRow {
   readonly content: readonly Child[];
   readonly choose?: () => void;
   readonly class?: string;
+  /** Closed until the user opens it. */
+  readonly folded?: boolean;
 }
 
 const TYPED = 700; // milliseconds after which letters begin a new word
@@ -25,6 +27,8 @@ export class Tree {
   readonly element: HTMLElement;
   private _rows: readonly TreeRow[] = [];
   private readonly _closed = new Set<string>();
+  /** The folded rows that were drawn once: the user says from then on. */
+  private readonly _met = new Set<string>();
   private _current: string | null = null;
   private _typed = { word: '', until: 0 };
 
@@ -41,6 +45,10 @@ export class Tree {
   /** Draws the rows; what the user closed stays closed. The caller keeps the focus. */
   show(rows: readonly TreeRow[]): void {
     this._rows = rows;
+    for (const { key } of rows.filter(row => row.folded && !this._met.has(row.key))) {
+      this._met.add(key);
+      this._closed.add(key);
+    }
     this._draw();
   }
 
@@ -120,8 +128,13 @@ export class Tree {
   private _click(event: MouseEvent): void {
     const row = this._rowOf(event.target);
     if (row) {
+      const twist = (event.target as Element).closest('.dtj-twist') && this._parent(row);
       this._focus(row);
-      this._act(row);
+      if (twist) {
+        this._toggle(row, this._closed.has(row.key));
+      } else {
+        this._act(row);
+      }
     }
   }
 

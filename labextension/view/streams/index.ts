@@ -16,7 +16,7 @@ export function mountStreams(root: HTMLElement, host: Host): View<StreamsMessage
   return {
     update(message: StreamsMessage): void {
       keepingPlace(place, () => {
-        const cards = message.streams.map(stream => card(stream, message.as_of, host));
+        const cards = message.streams.map(stream => streamCard(stream, message.as_of, host));
         place.replaceChildren(
           message.streams.length
             ? h('ul', { 'aria-label': 'Streams' }, ...cards)
@@ -48,7 +48,8 @@ export function life(
   return { used, left: (end - now) / 1e6 };
 }
 
-function card(stream: StreamRow, asOf: string | null, host: Host): HTMLElement {
+/** One stream: what it is on, how far it was consumed, and when it would be stale. */
+export function streamCard(stream: StreamRow, asOf: string | null, host: Host): HTMLElement {
   const link = (name: string, more = ''): HTMLElement =>
     button(oneLine(name), () => host.choose(name), {
       class: `dtj-link ${more}`.trim(),

@@ -83,6 +83,45 @@ def test_hello_and_catalogue(shop: Client) -> None:
     } <= items
 
 
+def test_a_table_a_view_and_a_stream_have_details(shop: Client) -> None:
+    item = shop.ask(Ask.SOURCE, name="item")
+    columns = [{"name": n, "type": t} for n, t in (("id", "int"), ("day", "string"), ("v", "int"))]
+    assert (item["kind"], item["columns"]) == ("table", columns)
+    assert item["rows"] == shop.lab.spark.table("item").count()
+    log = shop.lab.context.sources.logs[str(shop.lab.context.layout.tables / "item")]
+    history = shop.lab.spark.sql("DESCRIBE HISTORY item").collect()
+    found = [(v["version"], v["operation"]) for v in item["versions"]]
+    assert found == [(h.version, h.operation) for h in history][:20]
+    assert found[0][0] == log.version()
+    assert {"big", "busy", "news"} <= set(item["readers"]), "a stage reads for its table"
+    catalogue = {i["name"]: i["columns"] for i in shop.ask(Ask.CATALOGUE)["items"]}
+    assert catalogue["item"] == columns
+    assert [c["name"] for c in catalogue["daily"]] == ["day", "total", "n"]
+    view = shop.ask(Ask.SOURCE, name="big")
+    assert (view["kind"], view["readers"]) == ("view", ["daily", "of_view"])
+    assert view["definition"].startswith("SELECT id, day, v")
+    news = shop.ask(Ask.SOURCE, name="news")
+    assert (news["kind"], news["stream"]["source"]) == ("stream", "item")
+    shop.refused("DT-1101", Ask.SOURCE, name="daily")
+    shop.refused("DT-1101", Ask.SOURCE, name="nobody")
+
+
+def test_a_table_that_nothing_asks_for_says_so_wherever_it_is_shown(shop: Client) -> None:
+    why = "Not refreshed: no target lag, and nothing reads it."
+    created = shop.lab.engine.create("idle", "SELECT id FROM item", target_lag="DOWNSTREAM")
+    assert why in picture_of(created).text
+    (node,) = [n for n in shop.ask(Ask.GRAPH)["nodes"] if n["name"] == "idle"]
+    assert (node["held_back"], node["state"]) == (why, "SUCCEEDED")
+    assert shop.ask(Ask.DETAIL, name="idle")["card"]["held_back"] == why
+    assert f"idle: NO_READER: {why}" in shop.lab.engine.status()["waiting"]
+    (row,) = shop.lab.sql("SHOW DYNAMIC TABLES LIKE 'idle'")
+    assert f"NO_READER: {why}" in row
+    shop.lab.sql("CREATE STREAM of_idle ON DYNAMIC TABLE idle")
+    (node,) = [n for n in shop.ask(Ask.GRAPH)["nodes"] if n["name"] == "idle"]
+    assert node["held_back"].endswith("nothing that is refreshed reads it.")
+    shop.lab.sql("DROP STREAM of_idle; DROP DYNAMIC TABLE idle")
+
+
 def test_the_graph_has_views_streams_stages_and_standing(shop: Client) -> None:
     graph = shop.ask(Ask.GRAPH)
     nodes = {n["name"]: n for n in graph["nodes"]}

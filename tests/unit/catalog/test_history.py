@@ -70,6 +70,23 @@ def test_newest_first_of_all_or_of_one(lab: Lab) -> None:
     assert lab.catalog.history(name("nobody")) == []
 
 
+def test_those_that_found_something_new_however_many_found_nothing(lab: Lab) -> None:
+    lab.refresh(10)
+    lab.fail(20)
+    for t in range(30, 60):
+        none = RefreshRecord(
+            name("a"), f"nd{t}", RefreshState.SUCCEEDED, SCHEDULED, at(t),
+            action=RefreshAction.NO_DATA,
+        )  # fmt: skip
+        lab.catalog.no_data("id-a", SCHEDULED, at(t), none)
+    lab.refresh(70, dt="b")
+    lab.catalog.record_skip("id-a", at(80), RefreshState.SKIPPED, Reason("BUSY", "It ran."))
+    loud = lab.catalog.recent("id-a", 20, quiet=False)
+    assert [r.data_timestamp for r in loud] == [at(80), at(20), at(10)]
+    assert [r.data_timestamp for r in lab.catalog.recent("id-a", 1, quiet=False)] == [at(80)]
+    assert len(lab.catalog.recent("id-a", 20)) == 20
+
+
 def test_history_follows_a_rename_and_shows_the_dropped_under_the_name(lab: Lab) -> None:
     lab.refresh(10)
     lab.catalog.rename(name("a"), name("c"))
@@ -159,6 +176,7 @@ def test_two_hundred_thousand_rows_are_not_sorted_or_scanned(lab: Lab) -> None:
     lab.catalog.history(limit=100)
     lab.catalog.history(name("a"), limit=100)
     lab.catalog.recent("id-a", 20)
+    lab.catalog.recent("id-a", 20, quiet=False)
     lab.catalog.newest_at("id-a", at(20))
     lab.catalog.timestamps("id-a", 20)
     lab.catalog.outcome_of("id-a", at(25))

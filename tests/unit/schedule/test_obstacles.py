@@ -6,8 +6,19 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from dt_jupyter.model import Reason, SchedulingState
-from dt_jupyter.schedule import Node, Slots, Wait, decide, held_back, obstacles, obstacles_in
+import pytest
+
+from dt_jupyter.model import Reason, SchedulingState, TargetLag
+from dt_jupyter.schedule import (
+    NO_READER,
+    Node,
+    Slots,
+    Wait,
+    decide,
+    held_back,
+    obstacles,
+    obstacles_in,
+)
 from tests.unit.catalog_lab import Lab, definition
 from tests.unit.schedule.test_decide import State, at, node
 
@@ -92,3 +103,56 @@ def test_as_the_catalog_stands(tmp_path: Path) -> None:
     assert obstacles_in(lab.catalog) == {}
     lab.catalog.alter_warehouse("default", suspended=True)
     assert {r.code for r in obstacles_in(lab.catalog).values()} == {"WAREHOUSE_SUSPENDED"}
+
+
+def asks(name: str, *upstream: str, **changes: object) -> Node:
+    return replace(node(name, *upstream), target_lag=None, **changes)  # type: ignore[arg-type]
+
+
+IDLE = Reason(NO_READER, "Not refreshed: no target lag, and nothing reads it.")
+UNASKED = Reason(NO_READER, "Not refreshed: no target lag, and nothing that is refreshed reads it.")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "others", "told"),
+    [
+        pytest.param((asks("a"),), (), {"a": IDLE}, id="nothing reads it"),
+        pytest.param((asks("a"), node("b", "a")), (), {}, id="one with a lag reads it"),
+        pytest.param(
+            (asks("a"), asks("b", "a")), (), {"a": UNASKED, "b": IDLE}, id="a chain without an end"
+        ),
+        pytest.param(
+            (asks("a"), stopped("b", "a")), (), {"a": UNASKED}, id="its reader is suspended"
+        ),
+        pytest.param(
+            (asks("a"), node("b", "a", scheduler_enabled=False)),
+            (),
+            {"a": UNASKED},
+            id="its reader is refreshed by hand",
+        ),
+        pytest.param((asks("a"),), ("a",), {"a": UNASKED}, id="a sink reads it"),
+        pytest.param(
+            (asks("a"), asks("b", "a"), node("c", "b")), (), {}, id="asked through another"
+        ),
+    ],
+)
+def test_a_table_without_a_lag_that_nothing_asks_for(
+    nodes: tuple[Node, ...], others: tuple[str, ...], told: dict[str, Reason]
+) -> None:
+    assert obstacles(nodes, (), others) == told
+
+
+def test_what_has_a_cause_upstream_says_that_one() -> None:
+    assert obstacles((stopped("a"), asks("b", "a")), ())["b"].code == "UPSTREAM_SUSPENDED"
+
+
+def test_a_table_that_nothing_asks_for_as_the_catalog_stands(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.make("a", target_lag=TargetLag(None))
+    assert obstacles_in(lab.catalog) == {"id-a": IDLE}
+    lab.make("b", definition=definition("SELECT 1", "a"))
+    assert obstacles_in(lab.catalog) == {}
+    lab.catalog.update("id-b", scheduling=SchedulingState.SUSPENDED)
+    assert obstacles_in(lab.catalog) == {"id-a": UNASKED}
+    lab.catalog.update("id-a", scheduling=SchedulingState.SUSPENDED)
+    assert obstacles_in(lab.catalog) == {}, "one that is suspended says that"

@@ -52,6 +52,24 @@ def test_what_needs_a_look_is_on_the_card(node: object, shown: list[str]) -> Non
     assert set(shown) <= set(texts)
 
 
+def test_a_table_that_nothing_refreshes_is_amber_in_the_picture_and_the_texts() -> None:
+    why = "Not refreshed: no target lag, and nothing reads it."
+    idle = replace(table("t", target=None), held_back=why, error=f"NO_READER: {why}")
+    message = graph([idle, table("u")])
+    svg = graph_svg(message)
+    assert {"NOT REFRESHED", "Not refreshed: no target lag, and nothing", "reads it."} <= set(
+        Reader(svg).texts
+    )
+    assert 'stroke="#9a6700"' in svg
+    assert "#cf222e" not in svg.split("</style>")[1], "nothing has failed"
+    assert summary(message).endswith("1 NOT REFRESHED")
+    assert "SUCCEEDED NOT REFRESHED" in graph_text(message)
+    assert "NOT REFRESHED" in graph_dot(message)
+    assert f"standing: {why}" in facts(idle)
+    assert "error:" not in facts(idle)
+    assert "NOT REFRESHED" not in graph_text(graph([replace(idle, held_back=None)]))
+
+
 def bar(lag: float, target: float) -> tuple[float, str]:
     """Share and colour of the lag's bar."""
     svg = ElementTree.fromstring(graph_svg(graph([table("t", lag=lag, target=target)])))

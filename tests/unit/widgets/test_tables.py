@@ -134,6 +134,15 @@ def test_card_html_tells_the_same() -> None:
     } <= set(read.texts)
 
 
+def test_a_card_says_that_nothing_refreshes_the_table() -> None:
+    why = "Not refreshed: no target lag, and nothing reads it."
+    card = replace(CARD, held_back=why)
+    assert card_text(card).splitlines()[0] == "Dynamic table delays [AUTO → FULL] NOT REFRESHED"
+    assert f"  standing:       {why}" in card_text(card)
+    assert {"NOT REFRESHED", "standing", why} <= set(Reader(card_html(card)).texts)
+    assert "NOT REFRESHED" not in card_html(CARD)
+
+
 def test_a_card_that_is_not_initialised_and_suspended() -> None:
     card = CardMessage(
         "d",
@@ -262,6 +271,105 @@ def test_the_first_changed_column_is_where_the_table_is_shown_from() -> None:
     assert "1 inserted, 1 deleted, 1 updated (price)" in Reader(html).text
     inserted = replace(CHANGES, rows=CHANGES.rows[2:4])
     assert 'class="dtj-num dtj-first-changed"' not in ChangeTable(inserted).html
+
+
+def changes(types: str, *rows: str) -> ChangeTable:
+    """Of columns a, b, … of these types; a row is its action, whether it is half of an update, its
+    id, and its values."""
+    kinds = types.split()
+    names = [Column(n, kind) for n, kind in zip("abcdefgh", kinds, strict=False)]
+    hidden = [Column("$ACTION", "string"), Column("$ISUPDATE", "boolean"),
+              Column("$ROW_ID", "string")]  # fmt: skip
+    cells = []
+    for each in rows:
+        action, update, id_, *values = each.split()
+        told = [None if v == "NULL" else v for v in values]
+        cells.append((*told, action, {"u": "true", "-": "false"}[update], id_))
+    return ChangeTable(ResultMessage((*names, *hidden), tuple(cells), title="Net changes"))
+
+
+def order(shown: ChangeTable) -> list[str]:
+    return [f"{c.action} {' '.join(v or 'NULL' for v in c.values)}" for c in shown.changes]
+
+
+@pytest.mark.parametrize(
+    ("types", "rows", "expected"),
+    [
+        pytest.param(
+            "int string",
+            ("INSERT - x9 10 new", "DELETE - x1 2 old", "DELETE - x5 10 old", "INSERT - x0 9 new"),
+            ["DELETE 2 old", "INSERT 9 new", "DELETE 10 old", "INSERT 10 new"],
+            id="numbers by value, the old side first",
+        ),
+        pytest.param(
+            "string string double",
+            ("INSERT - a de ulm 1.0", "DELETE - b de bonn 2.0", "INSERT - c de bonn 3.0",
+             "DELETE - d de ulm 4.0"),
+            ["DELETE de bonn 2.0", "INSERT de bonn 3.0", "DELETE de ulm 4.0", "INSERT de ulm 1.0"],
+            id="a key of two columns",
+        ),
+        pytest.param(
+            "int double",
+            ("DELETE u b 2 1.0", "INSERT u b 2 9.0", "INSERT - a 1 5.0", "DELETE - c NULL 7.0"),
+            ["DELETE NULL 7.0", "INSERT 1 5.0", "UPDATE 2 9.0"],
+            id="NULL first, updates in their place",
+        ),
+        pytest.param(
+            "double string",
+            ("DELETE - a NaN x", "INSERT - b 2.0 x", "DELETE - c 1.0E10 x"),
+            ["INSERT 2.0 x", "DELETE 1.0E10 x", "DELETE NaN x"],
+            id="no number",
+        ),
+        pytest.param("string", ("INSERT - a x", "INSERT - b x"), ["INSERT x", "INSERT x"],
+                     id="rows that nothing tells apart"),
+    ],
+)  # fmt: skip
+def test_changes_stand_by_their_key_and_the_old_side_first(
+    types: str, rows: tuple[str, ...], expected: list[str]
+) -> None:
+    assert order(changes(types, *rows)) == expected
+
+
+@pytest.mark.parametrize(
+    ("types", "rows", "kept"),
+    [
+        ("int string", ("INSERT - a 1 x", "INSERT - b 2 x"), 1),
+        ("string string int", ("INSERT - a de ulm 1", "INSERT - b de bonn 1"), 2),
+        ("int int", ("DELETE u a 1 5", "INSERT u a 2 5"), 0),
+        ("int int int int int", ("INSERT - a 1 1 1 1 1", "INSERT - b 1 1 1 1 2"), 3),
+    ],
+    ids=["the first", "two", "an update changed the first", "no more than three"],
+)
+def test_what_tells_the_rows_apart_stays_in_sight(
+    types: str, rows: tuple[str, ...], kept: int
+) -> None:
+    html = changes(types, *rows).html
+    heads = html[html.index("<thead") : html.index("</thead>")]
+    assert heads.count("dtj-kept") == kept + 1, "and the action"
+    lefts = [float(part.partition("em")[0]) for part in heads.split("left:")[1:]]
+    assert lefts[0] == 0
+    assert lefts == sorted(set(lefts))
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("0.1", "0.1"), ("-3.14159265", "-3.14159"), ("12345678.9", "12345679"),
+        ("0.00123456789", "0.00123457"), ("1.23456789E10", "1.23457E10"), ("NaN", "NaN"),
+        ("-Infinity", "-Infinity"), ("100000.0", "100000.0"), ("9.9999999", "10.0000"),
+    ],
+)  # fmt: skip
+def test_a_float_has_six_digits_and_the_rest_in_its_title(text: str, short: str) -> None:
+    read = Reader(changes("int double", f"INSERT - a 1 {text}").html)
+    assert short in read.texts
+    assert ("title", text) in read.attributes
+    exact = Reader(changes("int decimal(20,9)", f"INSERT - a 1 {text}").html)
+    assert text in exact.texts, "only a float is no exact number"
+
+
+def test_two_floats_that_would_look_the_same_are_whole() -> None:
+    html = changes("int double", "DELETE u a 1 0.12345678", "INSERT u a 1 0.12345679").html
+    assert {"0.12345678", "0.12345679"} <= set(Reader(html).texts)
 
 
 def test_a_heading_says_how_many_changes_there_are() -> None:
