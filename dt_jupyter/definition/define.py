@@ -491,7 +491,7 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
 _RULED = "every operator has an incremental rule"
 _VALUES = "; a row has the values of functions that were computed when it was inserted or updated"
 _BY_PLAN = "; its text was read by Spark's plan of it"
-_SETTLED = "; what the query leaves open (an order, a sample) is decided by the rows' contents"
+_SETTLED = "; ties and samples are decided by row contents"
 
 
 def _storage(spark: SparkSession, source: Source) -> str | None:

@@ -46,8 +46,7 @@ class Refusal(Enum):
     )
     NON_DETERMINISTIC = (
         "{what} is not deterministic",
-        "Compute it when the rows are inserted, or in a function that is registered with "
-        "on_change=True.",
+        "Store its value when inserting rows, or use a function registered with on_change=True.",
     )
     UNKNOWN_FUNCTION = (
         "{what} is not a built-in function",

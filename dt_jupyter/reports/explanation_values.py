@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dt_jupyter.refresh import StagePlan
 
 TREE = "how it is kept"
-LAWS_TITLE = "by which laws its change is derived"
+LAWS_TITLE = "Incremental rules"
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ test('refreshes without changes are left out where they are the most, until they
   view.update(listed(...empty, refreshed(0)));
   const times = () => root.querySelectorAll('.dtj-history time').length;
   expect(times()).toBe(1);
-  expect(get('no-data').parentElement!.textContent).toBe(' 3 without changes');
+  expect(get('no-data').parentElement!.textContent).toBe(' show 3 unchanged');
   get('no-data').click();
   expect(times()).toBe(4);
   view.update(listed(empty[0]!, refreshed(0), refreshed(4)));

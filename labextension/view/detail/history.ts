@@ -46,7 +46,7 @@ export function historyTable(
   return h(
     'div',
     {},
-    empty ? h('label', { class: 'dtj-small' }, box, ` ${exact(empty)} without changes`) : null,
+    empty ? h('label', { class: 'dtj-small' }, box, ` show ${exact(empty)} unchanged`) : null,
     table({ ...message, rows }),
   );
 }

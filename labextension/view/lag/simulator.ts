@@ -25,7 +25,7 @@ const CONTROLS: readonly Control[] = [
   { key: 'target_lag', label: 'Target lag', least: 1, most: 86400, unit: 's' },
   { key: 'refresh_seconds', label: 'A refresh takes', least: 0.05, most: 3600, unit: 's' },
   { key: 'interval', label: 'Changes arrive every', least: 0.1, most: 86400, unit: 's' },
-  { key: 'concurrency', label: 'Run at once', least: 1, most: 16, unit: '' },
+  { key: 'concurrency', label: 'Parallel refreshes', least: 1, most: 16, unit: '' },
 ];
 
 /** Seconds below which a slider goes by that many; below the first, by two digits. */
@@ -299,7 +299,7 @@ function cadence({ teeth }: Sawtooth, period: number): number {
 function figuresOf(message: SimulationMessage, told: Sawtooth, real: Sawtooth): HTMLElement {
   const { mean_lag, maximum_lag, within_target, load, period } = message;
   const now = (value: number | null): { remark?: string } =>
-    value === null ? {} : { remark: `is ${duration(value)}` };
+    value === null ? {} : { remark: `now ${duration(value)}` };
   const every = cadence(told, period);
   const late = message.lag.target_lag !== null && maximum_lag > message.lag.target_lag;
   const shown = figures([
@@ -315,7 +315,7 @@ function figuresOf(message: SimulationMessage, told: Sawtooth, real: Sawtooth): 
       : {
           name: 'within target',
           value: percent(within_target),
-          ...(real.within === null ? {} : { remark: `is ${percent(real.within)}` }),
+          ...(real.within === null ? {} : { remark: `now ${percent(real.within)}` }),
           token: within_target < 1 ? 'warn' : 'ok',
         },
     {

@@ -260,7 +260,7 @@ class ReplayView implements Walk {
       this._still = box.checked;
       this.update(this._source!);
     });
-    return h('label', { class: 'dtj-small' }, box, ` ${exact(many)} without changes`);
+    return h('label', { class: 'dtj-small' }, box, ` show ${exact(many)} unchanged`);
   }
 
   private _drawTrack(): void {

@@ -309,7 +309,7 @@ describe('the view', () => {
     const box = root.querySelector<HTMLInputElement>('[data-key=still]')!;
     expect(box.checked).toBe(false);
     expect(root.textContent).toContain('3 snapshots');
-    expect(box.parentElement!.textContent).toBe(' 4 without changes');
+    expect(box.parentElement!.textContent).toBe(' show 4 unchanged');
     box.click();
     expect(root.textContent).toContain('7 snapshots');
     view.update(replay({ steps }));
