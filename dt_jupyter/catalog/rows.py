@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    or_,
 )
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.types import TypeEngine
@@ -198,3 +200,11 @@ __all__ = [
     "require_unreadable",
     "texts",
 ]
+
+
+def is_like(column: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
+    """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` stands
+    between patterns, a backslash before one of them for itself; case does not count."""
+    parts = re.split(r"(?<!\\)\|", pattern.lower())
+    texts = [re.sub(r"\\([*|])", r"\1", re.sub(r"(?<!\\)\*", "%", part)) for part in parts]
+    return or_(*(column.like(text, escape="\\") for text in texts))

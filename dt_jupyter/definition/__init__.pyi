@@ -1,4 +1,4 @@
-from .analysis_errors import placed as placed
+from .analysis_errors import list_hint as list_hint, placed as placed
 from .change_size import too_wide as too_wide
 from .compile import (
     BoundQuery as BoundQuery,

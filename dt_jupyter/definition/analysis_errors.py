@@ -43,7 +43,16 @@ def analysis_error(
     past = out_of_reach(e, query)
     if past is not None:
         return placed(e, query, past.code, **past.facts)
-    return placed(e, query, "DT-1112", problem=analyser_words(e), hint="")
+    return placed(e, query, "DT-1112", problem=analyser_words(e), hint=list_hint(e))
+
+
+def list_hint(e: PySparkException) -> str:
+    """What to write for `x IN (:list)`, where the list is an array; "" for another failure."""
+    facts = e.getMessageParameters() or {}
+    of_in = facts.get("functionName", "").strip("`").upper() == "IN"
+    if of_in and "ARRAY<" in facts.get("dataType", ""):
+        return "A list is an array: write array_contains(:list, x) for x IN (:list)."
+    return ""
 
 
 def _near_columns(name: str, columns: Sequence[str]) -> str:

@@ -89,6 +89,7 @@ class DefinitionRequest:
     columns: tuple[tuple[str, str | None], ...] = ()
     schema: str = "default"
     frozen: FrozenRegion | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,7 @@ class Definer:
             called_by(self.sources.catalog, request.query, *(v.text for v in found.views.values())),
             read.read_as,
             request.frozen,
+            request.parameters,
         )
         self.require_region(spark, request.name, definition)
         schemas = self._written(definition, at)

@@ -319,16 +319,19 @@ def card_message(
     notes: tuple[str, ...] = (),
     held_back: str | None = None,
 ) -> CardMessage:
-    t = table.data_timestamp
+    t, definition = table.data_timestamp, table.definition
+    if definition.parameters:
+        bound = ", ".join(f":{name} = {text}" for name, text in definition.parameters)
+        notes = (*notes, f"The parameters had these values when it was created: {bound}.")
     return CardMessage(
         str(table.name),
         table.mode,
         table.effective_mode,
         str(table.mode_reason),
-        tuple(Column(n, kind) for n, kind, _ in table.definition.columns),
+        tuple(Column(n, kind) for n, kind, _ in definition.columns),
         table.target_lag,
         table.warehouse,
-        tuple(str(s.name) for s in table.definition.sources),
+        tuple(str(s.name) for s in definition.sources),
         table.scheduling,
         _instant(t) if t else None,
         sample,

@@ -231,7 +231,7 @@ class Engine:
         statement, or of a DataFrame that could define one, all that it would decide, with nothing
         created."""
         self.context.require_open()
-        require_of_spark(subject, "The DataFrame", "a_table")
+        require_of_spark(subject, "The query", "a_table")
         if is_frame(subject):
             subject = statement_of(self.context, cast("DataFrame", subject))
         if isinstance(subject, CreateDynamicTable):

@@ -115,6 +115,7 @@ class Creator:
             statement.columns,
             self.spark.catalog.currentDatabase().lower(),
             self.regions.asked(statement),
+            statement.parameters,
         )
         with self.sessions.lease(statement.warehouse, settings) as spark:
             spark.sql(f"USE `{request.schema}`")

@@ -50,7 +50,7 @@ def create_from(
 ) -> Created:
     """A dynamic table over a DataFrame or a text; `subject` is what errors call it."""
     known = context.name(name)
-    require_of_spark(query, subject, known.table)
+    require_of_spark(query, "The query", known.table)
     given = _options(options)
     if given.get("backfill") is not None:
         given["backfill"] = context.name(given["backfill"])

@@ -271,6 +271,7 @@ class CatalogTables:
         rows += [self._reads(source, table) for source in table.definition.sources]
         if table.definition.frozen is not None:
             rows.append((table.definition.frozen.where, "boolean", "FROZEN WHERE", None))
+        rows += [(f":{n}", "literal", "PARAMETER", text) for n, text in table.definition.parameters]
         reason = table.scheduling_reason or obstacles_in(self.catalog).get(table.id)
         if reason is not None:
             rows.append((str(table.scheduling), reason.code, "STANDING", reason.sentence))

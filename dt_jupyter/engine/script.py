@@ -16,7 +16,7 @@ from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation, error
-from dt_jupyter.spark import Variables, failure_in, run_cancellable
+from dt_jupyter.spark import Variables, failure_in, parameter_literals, run_cancellable
 from dt_jupyter.sql import (
     CreateDynamicTable,
     Cycle,
@@ -212,7 +212,16 @@ def _statements(context: Context, script: str, args: Mapping[str, Any]) -> Itera
         if current != expected or text != whole[piece.start : piece.start + len(text)]:
             whole, piece = _with_text(script, piece, text)
             read = replace(read, statement=parse_piece(whole, piece, current) or statement)
-        yield _Read(read.statement, whole, tuple(variables.used))
+        literals = parameter_literals(parsed.pieces[statement.offset].text, args)
+        asked = _with_parameters(read.statement, literals)
+        yield _Read(asked, whole, tuple(variables.used))
+
+
+def _with_parameters(statement: Statement, literals: tuple[tuple[str, str], ...]) -> Statement:
+    """A definition knows the literals that its parameters became."""
+    if not literals or not isinstance(statement, CreateDynamicTable):
+        return statement
+    return replace(statement, parameters=literals)
 
 
 def definitions_of(context: Context, script: str) -> Sequence[InSchema]:

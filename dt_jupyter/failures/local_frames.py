@@ -16,6 +16,7 @@ _CLASSES = (
     ("ibis", "Table", "{0}.to_pyarrow()"),
 )
 """Library, class, and what Spark takes of one."""
+_MAKER = "createDataFrame"
 
 
 def is_frame(value: Any) -> bool:
@@ -41,7 +42,7 @@ def storing_line(value: object, variable: str, table: str) -> str:
     """A line of Python that makes the table out of the frame that the variable holds."""
     known = _known(value)
     taken = (known[2] if known else "{0}").format(variable)
-    return f'spark.createDataFrame({taken}).write.format("delta").saveAsTable("{table}")'
+    return f'spark.{_MAKER}({taken}).write.format("delta").saveAsTable("{table}")'
 
 
 def _known(value: object) -> tuple[str, str, str] | None:

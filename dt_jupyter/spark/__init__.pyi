@@ -88,6 +88,7 @@ from .parameters import (
     bind_definition as bind_definition,
     bind_parameters as bind_parameters,
     binding as binding,
+    parameter_literals as parameter_literals,
     values_in as values_in,
 )
 from .path_texts import (

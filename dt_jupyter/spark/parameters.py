@@ -90,6 +90,13 @@ def bind_definition(query: str, args: Args) -> str:
     return resolve_identifiers(bind_parameters(query, args))
 
 
+def parameter_literals(text: str, args: Args) -> tuple[tuple[str, str], ...]:
+    """The `:parameters` of a text that have values, each once, with the literals that stand for
+    them."""
+    names = dict.fromkeys(p.name for p in find_parameters(text) if p.name in args)
+    return tuple((name, _literal(args[name])) for name in names)
+
+
 def _literal(value: object) -> str:
     match value:
         case None:

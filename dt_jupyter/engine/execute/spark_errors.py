@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, PySparkException
 
-from dt_jupyter.definition import placed, with_offending_row
+from dt_jupyter.definition import list_hint, placed, with_offending_row
 from dt_jupyter.engine.execute.missing_names import missing_name
 from dt_jupyter.engine.execute.named_places import find_name
 from dt_jupyter.engine.execute.refused_writes import refused_write
@@ -74,7 +74,7 @@ def _of_spark(e: PySparkException, sources: Sources, statement: SparkStatement) 
     if (missing := missing_name(e, sources.spark)) is not None:
         made = placed(e, text, "DT-1112", problem=missing.problem, hint=missing.hint)
         return _at_name(made, text, missing.name)
-    made = placed(e, text, "DT-1112", problem=first_line(e).rstrip("."), hint="")
+    made = placed(e, text, "DT-1112", problem=first_line(e).rstrip("."), hint=list_hint(e))
     column = (e.getMessageParameters() or {}).get("objectName", "")
     return _at_name(made, text, column) if condition.startswith("UNRESOLVED_COLUMN") else made
 

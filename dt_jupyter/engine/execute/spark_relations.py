@@ -11,7 +11,7 @@ from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.rights.spark_rights import PlacedByEngine
 from dt_jupyter.model import Span, error
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.spark import analyse_now, path_of_text
+from dt_jupyter.spark import analyse_now, bind_parameters, path_of_text
 from dt_jupyter.sql import (
     as_merge,
     patterns_for_spark,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.engine.context import Context
 
+_VIEWS = frozenset({S.SparkKind.CREATE_VIEW, S.SparkKind.ALTER_VIEW})
 _CHOOSING = frozenset({S.SparkKind.DELETE, S.SparkKind.UPDATE})
 
 
@@ -78,6 +79,8 @@ def _run(
     context: Context, statement: S.SparkStatement, origin: StatementOrigin, replaced: Replaced
 ) -> DataFrame:
     text = _text(context, statement, replaced)
+    if statement.kind in _VIEWS and origin.args:  # Spark keeps no parameters in a view
+        text = bind_parameters(text, origin.args)
     placed = _placed_in(statement, replaced)
     merge = as_merge(text) if statement.kind in _CHOOSING else None
     if merge is not None:

@@ -61,7 +61,8 @@ class CreateDynamicTable(Statement):
     `query` is the user's exact text, at character `query_offset` of the script. `columns` are
     (name, comment), or () for the query's own. `frozen` is the condition of the rows that refreshes
     leave as they are, `backfill` the table that gives the first of them. `given` are the SQL names
-    of the options that the text sets; the others have their defaults.
+    of the options that the text sets; the others have their defaults. `parameters` are the
+    literals of the `:names` that the query had.
     """
 
     name: Name
@@ -81,6 +82,7 @@ class CreateDynamicTable(Statement):
     backfill: Name | None = None
     query_offset: int = field(default=0, compare=False)
     given: frozenset[str] = field(default=frozenset(), compare=False)
+    parameters: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 class PointKind(StrEnum):

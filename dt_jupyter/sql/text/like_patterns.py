@@ -14,7 +14,8 @@ def matches(name: str, pattern: str | None) -> bool:
     """Whether a name is like a pattern, whatever its case; every name is without one."""
     if pattern is None:
         return True
-    expression = "".join(_SIGNS.get(sign, re.escape(sign)) for sign in pattern.lower())
+    signs = re.findall(r"\\.|.", pattern.lower(), re.DOTALL)
+    expression = "".join(_SIGNS.get(sign, re.escape(sign.lstrip("\\"))) for sign in signs)
     return re.fullmatch(expression, name.lower(), re.DOTALL) is not None
 
 

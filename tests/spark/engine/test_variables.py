@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
+from dt_jupyter.dispatch.static_messages import card_message
 from dt_jupyter.spark import is_connect
 from tests.spark.engine_lab import Lab, refused
 
@@ -101,6 +102,38 @@ def test_an_identifier_of_a_text_is_the_table_that_it_names(t: Lab) -> None:
         t.dynamic_table("d", "SELECT f FROM IDENTIFIER('nowhere')")
     with refused("DT-1106"):
         t.sql(f"CREATE OR REPLACE DYNAMIC TABLE a {LAG} AS SELECT f FROM IDENTIFIER('a')")
+
+
+def test_a_parameter_names_a_table_wherever_a_name_stands(t: Lab) -> None:
+    args = {"n": "t", "s": ["a", "z"], "v": 1, "d": "a"}
+
+    def run(text: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in t.engine.sql(text, args).collect()]
+
+    read = "SELECT f FROM IDENTIFIER(:n) WHERE array_contains(:s, s)"
+    run(f"CREATE DYNAMIC TABLE a {LAG} AS {read}")
+    run("CREATE VIEW w AS SELECT f, :v AS one FROM IDENTIFIER('default.' || :n)")
+    run(f"CREATE STREAM st ON TABLE IDENTIFIER(:n); CREATE DYNAMIC TABLE b {LAG} AS TABLE w")
+    t.engine.create("c", "SELECT count(*) n FROM IDENTIFIER(:n)", args, target_lag="1 hour")
+    run("INSERT INTO IDENTIFIER(:n) VALUES (5, 'z')")
+    for name in ("a", "b", "c"):
+        assert [s.name.table for s in t.engine.table(name).definition.sources] == ["t"]
+        assert t.refresh(name) == "INCREMENTAL"
+    t.verified("a", "b", "c")
+    assert t.rows("a") == [(0,), (5,)]
+    assert run("SELECT f FROM IDENTIFIER(:n) AT (VERSION => 1) WHERE f >= :v") == [(1,)]
+    assert run("SELECT f FROM st") == [(5,)]
+    with refused("DT-1109"):
+        run("INSERT INTO IDENTIFIER(:d) VALUES (7)")
+    for text in ("{}", "CREATE DYNAMIC TABLE no AS {}"):
+        with refused("DT-1112") as errors:
+            run(text.format("SELECT f FROM t WHERE s IN (:s)"))
+        assert "array_contains(:list, x)" in errors[0].hint
+    t.reopen()
+    told = [(r[0], r[3]) for r in t.sql("DESCRIBE DYNAMIC TABLE a") if r[2] == "PARAMETER"]
+    assert told == [(":n", "'t'"), (":s", "array('a', 'z')")]
+    card = card_message(t.engine.table("a"))
+    assert ":n = 't', :s = array('a', 'z')" in card.notes[-1]
 
 
 def test_what_only_a_session_has_is_refused(t: Lab) -> None:

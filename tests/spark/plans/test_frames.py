@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas
+import pyarrow
 import pytest
 from pyspark.sql import Window, functions as F
 
@@ -220,6 +222,22 @@ def test_what_has_no_sql_is_refused_by_its_name(quick_lab: Lab, tmp_path: Path) 
             return None
 
     assert "nothing(), line" in str(found[0])
+    frame, line = pandas.DataFrame({"k": [1]}), "spark.createDataFrame({}).write"
+    for local, taken in ((frame, "frame"), (pyarrow.table({"k": [1]}), "frame")):
+        for use in (
+            lambda f=local: create("no", f),
+            lambda f=local: lab.engine.dynamic_table("no")(lambda: f),
+            lambda f=local: lab.engine.explain(f),
+        ):
+            with refused("DT-1166") as found:
+                use()
+            assert line.format(taken) in found[0].hint
+            assert "_rows" in found[0].hint
+    exec(found[0].hint.partition(" makes ")[0], {"spark": spark, "frame": frame})
+    create("made", spark.table("a_table_rows"))
+    assert lab.mode("made") == "INCREMENTAL"
+    assert lab.rows("made") == [(1,)]
+    lab.sql("DROP DYNAMIC TABLE made")
     with refused("DT-1002"):
         create("no", t, target_lags="1 minute")
     with refused("DT-1003"):

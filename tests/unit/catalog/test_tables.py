@@ -82,6 +82,9 @@ def test_list_is_by_name_and_like_knows_its_wildcards(lab: Lab) -> None:
     assert names(lab, "a%") == ["a", "`a%c`"]
     assert names(lab, r"a\%c") == ["`a%c`"]
     assert names(lab, "zz") == []
+    assert names(lab, "a*") == ["a", "`a%c`"]
+    assert names(lab, "A|bx*") == ["a", "bx2"]
+    assert names(lab, r"a\|bx2|*") == ["a", "`a%c`", "b_2", "bx2"]
 
 
 def test_update_replaces_fields_and_nothing_else(lab: Lab) -> None:

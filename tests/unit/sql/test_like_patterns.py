@@ -7,7 +7,7 @@ import pytest
 from dt_jupyter.sql import matches, patterns_for_spark, replace_spans
 
 LIKE = {
-    "orders": "orders o* o% *ders %d_rs ORDERS x|orders o?".split()[:-1],
+    "orders": ["orders", "o*", "o%", "*ders", "%d_rs", "ORDERS", "x|orders"],
     "a.b": ["a.b", "a_b"],
     "yes": ["y%|n%", "y*|n*"],
 }
@@ -23,6 +23,8 @@ def test_no_pattern_is_like_all_and_other_signs_are_themselves() -> None:
     assert matches("anything", None)
     assert not matches("axb", "a.b")
     assert not matches("order", "ord?r")
+    assert matches("a_b*", r"a\_b\*")
+    assert not matches("axb*", r"a\_b\*")
 
 
 @pytest.mark.parametrize(
