@@ -15,6 +15,7 @@ from dt_jupyter.model import (
     RefreshState,
     TargetLag,
     Timestamp,
+    count_of,
 )
 from dt_jupyter.reports.report_values import GraphNode, read_lag_days
 from dt_jupyter.schedule import DAY_SECONDS
@@ -56,7 +57,7 @@ class HealthReport:
         if not self.tables:
             return "There are no dynamic tables."
         return "\n".join(
-            f"{t.name}: {_percent(t.within)} within target, {t.refreshes:,} refreshes "
+            f"{t.name}: {_percent(t.within)} within target, {count_of(t.refreshes, 'refresh')} "
             f"({t.recomputed:,} recomputed, {t.failed:,} failed), {t.seconds:,.1f} s"
             + (f"; {t.cause}" if t.cause else "")
             for t in self.tables
