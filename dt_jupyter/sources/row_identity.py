@@ -62,10 +62,11 @@ def told_apart(
     log: TableLog, old: int, new: int, columns: Sequence[str]
 ) -> tuple[By, Sequence[str]]:
     """By what the rows of a table are told apart between two versions, and by which columns."""
+    known = frozenset(log.metadata(old).columns)  # another definition may have others
     group = [n for n in columns if n.startswith(GROUP_KEY)]
-    if group:
+    if group and known.issuperset(group):
         return By.GROUP, group
-    if all(n in columns for n in STORED_ID):
+    if all(n in columns and n in known for n in STORED_ID):
         return By.STORED, STORED_ID
     key = declared_key(log.metadata(new), columns)
     if key:

@@ -194,6 +194,26 @@ def test_once_it_follows_a_statement_is_not_undone(lab: Lab) -> None:
     assert len(objects.followed) == 1
 
 
+def test_one_that_fails_at_its_end_is_not_undone_since_more_followed_it(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects, ending, failures = Objects(["a"]), lab.catalog.end_statement, [OSError(28, "full")]
+
+    def fail(intent_id: str) -> bool:
+        if failures:
+            raise failures.pop()
+        return ending(intent_id)
+
+    monkeypatch.setattr(lab.catalog, "end_statement", fail)
+    with (
+        suppress(OSError),
+        objects.log(lab.catalog).begin("MAKE", step("grants", "follow"), step("a")),
+    ):
+        pass
+    assert (objects.undone, objects.followed) == ([], [("grants", ["a"])] * 2)
+    assert not lab.catalog.intents()
+
+
 def test_what_follows_waits_for_the_lake_and_the_rest_does_not(lab: Lab) -> None:
     objects = Objects(["a"])
     killed(lab, BESIDE, step("grants", "follow"), step("a"))
