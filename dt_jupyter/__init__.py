@@ -17,10 +17,12 @@ __all__ = ["Tuning", "connect", "load_ipython_extension", "unload_ipython_extens
 
 
 def connect(lake: str = "lake", spark: SparkSession | None = None, **options: Any) -> Engine:
-    """Open the engine on a lake; see `dt_jupyter.engine.Engine.connect`."""
-    from dt_jupyter.engine import Engine
+    """Open the engine on a lake; see `dt_jupyter.engine.Engine.connect`. One that this process has
+    open on that lake with the same options is returned again. Engines on several lakes work side
+    by side."""
+    from dt_jupyter.engine import connect_once
 
-    engine = Engine.connect(lake, spark=spark, **options)
+    engine = connect_once(lake, spark, **options)
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None:
         from dt_jupyter.notebook import adopt

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, RowMapping, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
-from dt_jupyter.catalog.owner import owner_columns, owner_of
+from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.catalog.rows import delete_row, is_like, read_each
 from dt_jupyter.catalog.store import Shelf, Store
@@ -274,6 +274,19 @@ class StreamRows(Store):
         """The ids of all intents."""
         with self._read() as connection:
             return frozenset(connection.execute(select(_intent.c.id)).scalars())
+
+    def consumer(self, name: Name) -> tuple[str, Owner] | None:
+        """The single statement of another engine that consumes a stream now, by the id of its
+        intent, and the process that runs it. None where a transaction does, which its user ends,
+        or a process that is gone."""
+        here = (_stream.c.schema_name == name.schema, _stream.c.stream_name == name.table)
+        query = select(_intent).join(_stream, _stream.c.intent == _intent.c.id)
+        with self._read() as connection:
+            query = query.where(*here, _intent.c.path != "")
+            row = connection.execute(query).mappings().one_or_none()
+        if row is None or row["uid"] == self.owner.uid or self._is_orphan(row):
+            return None
+        return row["id"], owner_of(row)
 
     def publishing(self) -> frozenset[str]:
         """The ids of transactions on record as committed, and not published yet."""

@@ -2,6 +2,10 @@ from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
 from .create import Created as Created
+from .open_engines import (
+    connect_once as connect_once,
+    find_engine as find_engine,
+)
 from .rights.graph import (
     seen_node as seen_node,
     seen_sink as seen_sink,
@@ -27,7 +31,9 @@ from .services import (
     lake_folder as lake_folder,
     lake_layout as lake_layout,
     prepare_spark as prepare_spark,
+    replace_unused as replace_unused,
     require_catalog_url as require_catalog_url,
+    separate_names as separate_names,
     start_session as start_session,
 )
 from .terminal_progress import terminal_line as terminal_line

@@ -81,7 +81,7 @@ from dt_jupyter.reports import (
 )
 from dt_jupyter.schedule import Foretold, LagDays, StateReader, foretell
 from dt_jupyter.sources import Moment
-from dt_jupyter.spark import meaning
+from dt_jupyter.spark import meaning, require_delta
 from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
 from dt_jupyter.streams import ChangeRows, warn
 
@@ -118,19 +118,22 @@ class Engine:
         place that the session reaches is a lake there, with its catalog on a server.
 
         `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
-        one with `memory` of heap. `scheduler`: whether scheduled refreshes start now; None: in a
-        notebook. `tuning`: thresholds, by which no table's rows are others.
+        one with `memory` of heap. Where another lake is open on the session that is adopted, the
+        engine gets one beside it with names of its own: the engine's `spark`. `scheduler`: whether
+        scheduled refreshes start now; None: in a notebook. `tuning`: thresholds, by which no
+        table's rows are others.
         `role`: the role that the session has; it may change to those granted to it. `shared`:
         the engine runs as a service for others, and refuses what would let a statement out of the
         lake: files by their path, but for the folders `roots`, programs, and settings of Spark.
         `catalog`: postgresql+psycopg://user@host/database, for a lake that several machines open;
         it is taken over from the file in the lake, and found there by all who connect later.
-        Errors: DT-5103 (lake), DT-51xx (catalog, Java, Spark), DT-5203, DT-5209.
+        Errors: DT-5103 (lake), DT-5106 (a session without Delta), DT-51xx (catalog, Java, Spark),
+        DT-5203, DT-5209.
         """
         services.require_catalog_url(catalog)
         layout = services.lake_layout(lake)
         with terminal_line("Starting Spark"):
-            session = spark or services.own_session(layout, memory)
+            session = require_delta(spark) if spark else services.own_session(lake, memory)
         with terminal_line(f"Opening {lake}"):
             if is_remote(lake):
                 layout = mount_lake(session, os.fspath(lake), tuning, catalog)
@@ -249,23 +252,27 @@ class Engine:
         at: datetime | str | Timestamp | None = None,
         *,
         full: bool = False,
+        wait: float | None = None,
     ) -> RefreshRecord:
         """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
 
         With `full` all its rows are recomputed, whatever has changed; upstream is refreshed as
-        ever.
+        ever. Where a refresh of the table, or of one upstream, runs already, this one waits for
+        it: for `wait` seconds at most (0: not at all; None: as `Tuning` has it). A refresh whose
+        data timestamp is not before this call is returned; after any other one this runs.
         The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
-        DT-2104 (it runs already), DT-2109 (`at` out of range).
+        DT-2104 (the other refresh has not ended), DT-2109 (`at` out of range).
         """
+        within("wait", wait, 0, 1e9)
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
         with terminal_line(f"Refreshing {table.name}"):
-            done = self.context.graph.refresh(table, RefreshTrigger.MANUAL, t, full=full)
+            done = self.context.graph.refresh(table, RefreshTrigger.MANUAL, t, full=full, wait=wait)
         return self.context.access.redacted(done)
 
     def start_refresh(self, name: str | Name, *, full: bool = False) -> None:
         """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
-        the history. Errors: DT-1101, DT-1109, DT-2104."""
+        the history. Errors: DT-1101, DT-1109."""
         table = self._open().table(name)
         start_refresh(self.context.graph, self.spark, table, full=full)
 
@@ -765,6 +772,7 @@ class Engine:
         services.close(self.context)
 
     def __enter__(self) -> Engine:
+        self.context.state.holders += 1
         return self
 
     def __exit__(
@@ -773,7 +781,9 @@ class Engine:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        self.context.state.holders -= 1
+        if self.context.state.holders <= 0:
+            self.close()
 
     def __repr__(self) -> str:
         count = len(self.context.catalog.list()) if not self.context.state.closed else 0

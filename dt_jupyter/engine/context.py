@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import ADMIN, DynamicTable, Name, Warehouse, error
-from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup
+from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup, session_end
 from dt_jupyter.sql import qualified_name
 
 if TYPE_CHECKING:
@@ -45,12 +45,15 @@ _READERS = 3
 @dataclass
 class EngineState:
     """What changes while an engine is open: whether it still is, the id of the last statement that
-    wrote rows, and the session's role; `login` is the one that it was opened with."""
+    wrote rows, and the session's role; `login` is the one that it was opened with. `holders`: how
+    many `with` blocks use the engine, and the variable that had it before; the last block to end
+    closes it."""
 
     closed: bool = False
     last_query_id: str | None = None
     role: str = ADMIN
     login: str = ADMIN
+    holders: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +99,11 @@ class Context:
     spark_rights: SparkRights
 
     def require_open(self) -> None:
-        """DT-5108 after `close`."""
+        """DT-5108 after `close`; DT-5124 where the Spark session has ended."""
         if self.state.closed:
             raise error("DT-5108", path=self.layout.known_as)
+        if (end := session_end(self.spark)) is not None:
+            raise error("DT-5124", problem=end)
 
     def schema(self) -> str:
         """The session's current schema."""

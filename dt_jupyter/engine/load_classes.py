@@ -14,7 +14,7 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from dt_jupyter.engine.api import Engine
-from dt_jupyter.engine.services import lake_layout, own_session
+from dt_jupyter.engine.services import own_session
 
 _SECONDS = 300
 
@@ -24,7 +24,7 @@ def write_archive(archive: Path, options: str = "") -> None:
     unfinished = archive.with_suffix(".unfinished")
     os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
     with tempfile.TemporaryDirectory() as folder:
-        spark = own_session(lake_layout(folder), "1g")
+        spark = own_session(folder, "1g")
         with Engine.connect(Path(folder), spark=spark, scheduler=False) as dt:
             dt.sql("CREATE TABLE item (id INT, v INT); INSERT INTO item VALUES (1, 1), (2, 2)")
             dt.sql(

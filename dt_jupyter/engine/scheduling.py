@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,7 @@ from dt_jupyter.schedule import (
     idle_warehouses,
     obstacles_in,
 )
-from dt_jupyter.spark import is_connect
+from dt_jupyter.spark import is_connect, session_end
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,10 +52,12 @@ _RACED = ("DT-2104", "DT-2109", "DT-1101")
 @dataclass
 class EnginePort:
     """Runs what the scheduler starts, after it had `settle` end what processes that are gone left
-    half done; `problems` keeps the last ones for `%dt status`."""
+    half done; `problems` keeps the last ones for `%dt status`. `is_alive`: whether there is a Spark
+    session to run it in."""
 
     graph: Graph
     settle: Callable[[], None] = lambda: None
+    is_alive: Callable[[], bool] = lambda: True
     problems: list[str] = field(default_factory=list)
     _pruned: Timestamp | None = None
     _run: str | None = None
@@ -65,7 +68,9 @@ class EnginePort:
 
     def leads(self) -> bool:
         """A process that ends, or says nothing for two heartbeats, leads no more, and whichever
-        looks first does."""
+        looks first does. Without a Spark session none leads: its refreshes would all fail."""
+        if not self.is_alive():
+            return False
         catalog = self.graph.refresher.sources.catalog
         now, leader = self.graph.clock.now(), catalog.leading_scheduler()
         due = self._seen is None or now.since(self._seen) >= BEAT_SECONDS
@@ -199,7 +204,17 @@ class Scheduling:
     ) -> None:
         """What is refreshed, delivered and run; `graph` in its turn calls `nudge`, so it is made
         later."""
-        self._port, self._sinks, self._tasks = EnginePort(graph, settle), sinks, tasks
+        self._port = EnginePort(graph, settle, self._is_alive)
+        self._sinks, self._tasks = sinks, tasks
+
+    def _is_alive(self) -> bool:
+        """Whether the Spark session is there; once it has ended, nothing is scheduled here any
+        more."""
+        end = session_end(self.spark)
+        if end is not None and self._scheduler is not None:
+            self.port.report(error("DT-5124", problem=end))
+            threading.Thread(target=self.stop, name="dt-scheduler-end", daemon=True).start()
+        return end is None
 
     @property
     def tasks(self) -> TaskWorkers:
@@ -277,15 +292,12 @@ class Scheduling:
 def start_refresh(
     graph: Graph, spark: SparkSession, table: DynamicTable, *, full: bool = False
 ) -> None:
-    """A manual refresh in a thread of its own. DT-2104 where one runs."""
-    for lease in graph.refresher.sources.catalog.running():
-        if lease.dt_id == table.id:
-            raise error("DT-2104", name=table.name, owner=lease.owner)
+    """A manual refresh in a thread of its own, after one that runs."""
 
     def run() -> None:
         try:
             graph.refresh(table, RefreshTrigger.MANUAL, full=full)
-        except Exception as e:  # another one was faster, or the engine was closed
+        except Exception as e:  # the engine was closed, or the waiting took too long
             told = catalogued(e, f"the refresh of {table.name}")
             _engine_log.warning("the refresh of %s did not begin: %s", table.name, told)
 

@@ -36,6 +36,7 @@ from dt_jupyter.engine.task_sessions import TaskSessions
 from dt_jupyter.engine.task_tables import TaskTables
 from dt_jupyter.engine.task_verbs import Tasks
 from dt_jupyter.engine.task_workers import TaskWorkers
+from dt_jupyter.engine.terminal_progress import terminal_wait
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
@@ -59,10 +60,12 @@ from dt_jupyter.reports import Events, Lineages, Nodes, SinkReports, TaskReports
 from dt_jupyter.sources import (
     CopiedTables,
     Layout,
+    LeaseWaits,
     Logs,
     Publisher,
     Sources,
     enter_lake,
+    has_other_lake,
     is_to_mend,
     leave_lake,
     noticed,
@@ -74,13 +77,18 @@ from dt_jupyter.spark import (
     archive_of,
     builtin_functions,
     find_java,
+    has_delta_confs,
     is_connect,
     is_shared,
+    is_unused,
     local_session,
     path_of_uri,
     prepare_session,
     private_session,
+    replace_session,
     runs_elsewhere,
+    separate_session,
+    session_end,
     start_writer,
     storage_of,
 )
@@ -123,6 +131,9 @@ def build(
 ) -> Context:
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
+    state = EngineState()
+    require_open = partial(_require_open, state, layout)
+    waits = LeaseWaits(tuning.statement_timeout_seconds, require_open, [terminal_wait])
     owner = Owner.here(uuid.uuid4().hex)
     database = find_database(layout.catalog, catalog_url, home=bool(layout.place))
     catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
@@ -141,9 +152,10 @@ def build(
     refresher = Refresher(spark, sources, definer, sessions, clock, tuning)
     publisher = Publisher(spark, sources)
     scheduling = Scheduling(spark, clock)
-    graph = Graph(refresher, clock, publisher.publish, scheduling.nudge, publisher.retry_views)
+    shown = (publisher.publish, scheduling.nudge, publisher.retry_views)
+    graph = Graph(refresher, clock, waits, *shown)
     changes = Changes(spark, sources, builtins, clock.now)
-    streams = Streams(catalog, changes, layout)
+    streams = Streams(catalog, changes, layout, waits)
     sources.publications.finish = streams.recover
     deliveries = Deliveries(catalog, changes, sessions)
     workers = SinkWorkers(catalog, deliveries, spawner(spark))
@@ -153,7 +165,6 @@ def build(
     log = StatementLog(catalog, late=LATE_STEPS, closing=CLOSING_STEPS)
     scheduling.connect(graph, workers, ticking, log.recover)
     sinks = SinkReports(sources, deliveries)
-    state = EngineState()
     access = Access(spark, catalog, state, shared)
     rights = SparkRights(access, layout, sources.copies)
     refresher.judge = rights.require_owner
@@ -205,6 +216,11 @@ def build(
     )
     handle_steps(made)
     return made
+
+
+def _require_open(state: EngineState, layout: Layout) -> None:
+    if state.closed:
+        raise error("DT-5108", path=layout.known_as)
 
 
 def _task_context(
@@ -283,7 +299,15 @@ def require_shared_disk(spark: SparkSession, layout: Layout) -> None:
 def start_session(lake: str | os.PathLike[str]) -> SparkSession:
     """The session that `Engine.connect` would start for the lake; its folders are made. DT-5103,
     DT-51xx (Java, Spark)."""
-    return own_session(lake_layout(lake), MEMORY)
+    return local_session(lake_layout(lake).tables, memory=MEMORY, **_OWN)
+
+
+def replace_unused(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession | None:
+    """A session with Delta in the place of one without, on which nothing depends; None where
+    `spark` has Delta, or is in use."""
+    if session_end(spark) is None and not has_delta_confs(spark) and is_unused(spark):
+        return replace_session(spark, lake_layout(lake).tables, memory=MEMORY, **_OWN)
+    return None
 
 
 def archive_classes() -> None:
@@ -297,9 +321,17 @@ def prepare_spark() -> None:
     prepare_session(memory=MEMORY, **_OWN)
 
 
-def own_session(layout: Layout, memory: str) -> SparkSession:
-    """The active session, else a local one whose tables lie in the lake."""
-    return local_session(layout.tables, memory=memory, **_OWN)
+def own_session(lake: str | os.PathLike[str], memory: str) -> SparkSession:
+    """The active session, else a local one whose tables are made in the lake; as
+    `separate_names`."""
+    return separate_names(lake, local_session(lake_layout(lake).tables, memory=memory, **_OWN))
+
+
+def separate_names(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession:
+    """The session itself, or one beside it with names of its own where another lake is open under
+    those of `spark`."""
+    layout = lake_layout(lake)
+    return separate_session(spark, layout.tables) if has_other_lake(spark, layout) else spark
 
 
 def recover_lake(context: Context) -> None:

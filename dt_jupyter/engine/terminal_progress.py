@@ -13,6 +13,8 @@ _FIRST_SECONDS, _EACH_SECONDS = 2.0, 1.0
 _CLEARED = "\r\x1b[K"
 _drawn = threading.Lock()
 """Held by the one line there is: what is called inside of a block draws none of its own."""
+_waits: list[str] = []
+"""What the line says in the place of its text, while there is such a wait."""
 
 
 @contextmanager
@@ -36,6 +38,16 @@ def terminal_line(text: str, stream: TextIO | None = None) -> Iterator[None]:
         _drawn.release()
 
 
+@contextmanager
+def terminal_wait(text: str) -> Iterator[None]:
+    """For the block, the line that is drawn says for whom it waits."""
+    _waits.append(text)
+    try:
+        yield
+    finally:
+        _waits.remove(text)
+
+
 def _is_terminal(stream: TextIO | None) -> bool:
     try:
         return stream is not None and stream.isatty()
@@ -46,7 +58,8 @@ def _is_terminal(stream: TextIO | None) -> bool:
 def _draw(text: str, stream: TextIO, ended: threading.Event) -> None:
     began, seconds, shown = time.monotonic(), _FIRST_SECONDS, False
     while not ended.wait(seconds):
-        stream.write(f"{_CLEARED}{text} · {time.monotonic() - began:.0f} s")
+        said = _waits[-1] if _waits else text
+        stream.write(f"{_CLEARED}{said} · {time.monotonic() - began:.0f} s")
         stream.flush()
         seconds, shown = _EACH_SECONDS, True
     if shown:

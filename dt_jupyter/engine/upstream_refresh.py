@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from dt_jupyter.lake import LakeError
@@ -22,7 +22,9 @@ from dt_jupyter.model import (
     read_error,
 )
 from dt_jupyter.refresh import Refresher
-from dt_jupyter.sources import fix_past, upstream_now
+from dt_jupyter.sources import LeaseWaits, fix_past, upstream_now
+
+_RECORDS = 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Graph:
 
     refresher: Refresher
     clock: Clock
+    waits: LeaseWaits
     published: Callable[[DynamicTable], None]
     changed: Callable[[], None]
     retried: Callable[[], None]
@@ -43,12 +46,14 @@ class Graph:
         at: Timestamp | None = None,
         *,
         full: bool = False,
+        wait: float | None = None,
     ) -> RefreshRecord:
         """A manual refresh: the data timestamp is at or after the command (or `at`, a past one).
 
         With `full` all its rows are recomputed, and nothing else upstream than without. Where a
-        warehouse that it needs is suspended the record is SKIPPED, with DT-2112. DT-2109
-        for an `at` that is not after the present data timestamp, or later than now.
+        warehouse that it needs is suspended the record is SKIPPED, with DT-2112. Refreshes that
+        run are waited for, `wait` seconds at most; DT-2104 at their end. DT-2109 for an `at` that
+        is not after the present data timestamp, or later than now.
         """
         now = self.clock.now()
         if at is not None:
@@ -56,17 +61,106 @@ class Graph:
             if at > now or (low is not None and at <= low):
                 raise error("DT-2109", timestamp=at, low=low or "the beginning", high=now)
             self._fix_past(table, at)
-        return self.refresh_at(table, at or now, trigger, full=full)
+            return self.refresh_at(table, at, trigger, full=full, wait=wait)
+        return self._when_free(table, now, trigger, full=full, fixed=False, wait=wait)
 
     def refresh_at(
+        self,
+        table: DynamicTable,
+        t: Timestamp,
+        trigger: RefreshTrigger,
+        *,
+        full: bool = False,
+        wait: float | None = None,
+    ) -> RefreshRecord:
+        """The table at `t`, after everything upstream of it at `t`; theirs come with the record.
+        Waits as `refresh` does."""
+        return self._when_free(table, t, trigger, full=full, fixed=True, wait=wait)
+
+    def _when_free(
+        self,
+        table: DynamicTable,
+        start: Timestamp,
+        trigger: RefreshTrigger,
+        *,
+        full: bool,
+        fixed: bool,
+        wait: float | None,
+    ) -> RefreshRecord:
+        """A refresh to `start`, or where that is not `fixed` to a later time, after those of
+        others that are in its way; or the one among them that did the same."""
+        deadline, t = self.waits.deadline(wait), start
+        while True:
+            try:
+                return self._run_upstream_first(table, t, trigger, full=full)
+            except DTError as e:
+                if e.code == "DT-2104":
+                    self._await_end(e, deadline)
+                elif fixed or not self._was_passed(e, start):
+                    raise
+            if not full and (done := self._same_refresh(table, start, fixed=fixed)) is not None:
+                return done
+            t = start if fixed else self._next_time(table, t)
+
+    def _await_end(self, problem: DTError, deadline: float) -> None:
+        """Until the refresh that a DT-2104 tells of has ended, or its lease is over."""
+        catalog = self.refresher.sources.catalog
+        table = catalog.get(problem.facts["name"])
+        held = next((x for x in catalog.running() if table and x.dt_id == table.id), None)
+        attempt = held.attempt if held is not None else None
+        kind = "scheduled " if held and held.trigger is RefreshTrigger.SCHEDULED else ""
+        name, owner = problem.facts["name"], problem.facts["owner"]
+        self.waits.until(
+            lambda: all(x.attempt != attempt for x in catalog.running()),
+            f"Waiting for the {kind}refresh of {name} ({owner})",
+            problem,
+            deadline,
+        )
+
+    def _was_passed(self, problem: DTError, start: Timestamp) -> bool:
+        """Whether a table has been refreshed to a later time than that of this statement, since
+        the statement began."""
+        return problem.code == "DT-2109" and start < problem.facts["low"] <= self.clock.now()
+
+    def _same_refresh(
+        self, table: DynamicTable, start: Timestamp, *, fixed: bool
+    ) -> RefreshRecord | None:
+        """The refresh of another that read all that one from `start` on must read; to `start`
+        itself where that is fixed."""
+        catalog = self.refresher.sources.catalog
+        now = catalog.by_id(table.id)
+        t = now.data_timestamp if now is not None else None
+        if now is None or t is None or now.needs_reinit is not None:
+            return None
+        if t < start or (fixed and t != start):
+            return None
+        records = catalog.history(now.name, _RECORDS)
+        done = (r for r in records if r.state is RefreshState.SUCCEEDED and r.data_timestamp == t)
+        return next(done, None)
+
+    def _next_time(self, table: DynamicTable, tried: Timestamp) -> Timestamp:
+        """The newest data timestamp upstream where one is later than what was tried, so that what
+        is refreshed all the time is not refreshed once more for this; else now."""
+        times = [t for t in self._times_upstream(table) if t > tried]
+        if not times:
+            return self.clock.now()
+        self._fix_past(table, max(times))
+        return max(times)
+
+    def _times_upstream(self, table: DynamicTable) -> Iterator[Timestamp]:
+        for other in upstream_now(self.refresher.sources, table):
+            yield from self._times_upstream(other)
+            if other.data_timestamp is not None:
+                yield other.data_timestamp
+
+    def _run_upstream_first(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool = False
     ) -> RefreshRecord:
-        """The table at `t`, after everything upstream of it at `t`; theirs come with the record."""
         upstream: list[RefreshRecord] = []
         for other in upstream_now(self.refresher.sources, table):
             if self.refresher.sources.catalog.version_of(other.id, t) is not None:
                 continue
-            record = self.refresh_at(other, t, trigger)
+            record = self._run_upstream_first(other, t, trigger)
             upstream.append(record)
             if record.state is not RefreshState.SUCCEEDED:
                 return self._upstream_failed(table, t, trigger, other.name, tuple(upstream))
@@ -83,7 +177,7 @@ class Graph:
         known = {s.name for s in table.definition.sources}
         for other in upstream_now(sources, table):
             if other.name not in known and sources.catalog.version_of(other.id, t) is None:
-                self.refresh_at(other, t, trigger)
+                self._run_upstream_first(other, t, trigger)
 
     def _asked_for(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool
@@ -178,7 +272,7 @@ class Graph:
 
     def initialise(self, table: DynamicTable) -> RefreshRecord:
         """At the newest data timestamp within the target lag at which every source has a version,
-        else now, refreshing upstream (DT paper 3.1.2)."""
+        else now, refreshing upstream (DT paper 3.1.2). Waits as `refresh` does."""
         catalog = self.refresher.sources.catalog
         upstream = upstream_now(self.refresher.sources, table)
         now = self.clock.now()
@@ -189,7 +283,7 @@ class Graph:
             if fresh and self._has_tables(table, max(fresh)):
                 self._fix_past(table, max(fresh))
                 return self.refresh_at(table, max(fresh), RefreshTrigger.CREATION)
-        return self.refresh_at(table, now, RefreshTrigger.CREATION)
+        return self.refresh(table, RefreshTrigger.CREATION)
 
     def _fix_past(self, table: DynamicTable, t: Timestamp) -> None:
         """What is read at a past time, in the tables upstream too, is what was there by then."""

@@ -298,7 +298,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-5123", "53000", "Too many files are open: {problem}.",
      "Raise the limit (ulimit -n) before the kernel starts, or close other engines and replays."),
     ("DT-5124", "57P01", "The Spark session has ended: {problem}.",
-     "Restart the kernel and connect again: everything committed is there."),
+     "Connect again (%dt connect, or dt_jupyter.connect(…)): a new session is started. Everything "
+     "committed is there."),
     ("DT-5125", "53200", "Spark ran out of memory: {problem}.",
      "Restart the kernel and connect with more, for example memory='4g'; or read less at once."),
     ("DT-5127", "57014", "{what} was cancelled.", "Run it again."),

@@ -98,6 +98,12 @@ class Tuning:
         "seconds",
         "A refresh whose process does not renew its lease for so long is taken over.",
     )
+    statement_timeout_seconds: float = _limit(
+        3600.0,
+        "seconds",
+        "A statement that meets a refresh, or another statement, that holds what it needs waits "
+        "for so long at most.",
+    )
     check_rows: int = _limit(
         40, "rows", "So many real rows of each source are in the check at creation."
     )

@@ -49,6 +49,8 @@ def load(shell: InteractiveShell) -> None:
     if first and is_live(shell):
         print(NEXT)
         notebook.ahead.begin()
+    elif not first:
+        notebook.tell_lake()
     shell.register_magics(DynamicTableMagics(shell, notebook))
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
     if manager is not None and shell not in _comms:

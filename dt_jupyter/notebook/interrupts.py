@@ -66,8 +66,10 @@ class CellJobs:
         self._tag = None
 
     def _living(self) -> SparkContext | None:
+        from dt_jupyter.spark import context_end
+
         context = self._context
-        return None if context is None or context._jsc is None else context
+        return None if context is None or context_end(context) is not None else context
 
 
 def _not_noise(record: logging.LogRecord) -> bool:

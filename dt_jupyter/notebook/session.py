@@ -6,8 +6,8 @@ import atexit
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import EventFeed, record_lake
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from dt_jupyter.engine import Engine
 
 LAKE = "lake"
+_REPLACED = (
+    "Your Spark session had no Delta Lake and had run nothing: it was replaced by one with Delta "
+    "Lake and the same settings."
+)
 
 
 class Notebook:
@@ -35,6 +39,7 @@ class Notebook:
         self.shell = shell
         self._engine: Engine | None = None
         self._opened_here = False
+        self._remote: str | None = None
         self._bound: dict[str, Any] = {}
         self.jobs = CellJobs(shell)
         self.starting = False
@@ -51,50 +56,80 @@ class Notebook:
 
     def require(self) -> Engine:
         """The engine; connects with defaults where there is none, and says so in a line."""
-        return self.engine or self.connect()
+        return self._end_dead_engine() or self.connect()
 
     def connect(
         self, lake: str | None = None, remote: str | None = None, catalog: str | None = None
     ) -> Engine:
         """Opens the engine on `lake` (None: the one used last, else `lake`), binds `dt` and
-        `spark` where these names are free, and says so. The engine of another lake that was
-        opened here before is closed; the same one is kept."""
-        before = self.engine
+        `spark` where these names are free, and says so. One that this process has open is used;
+        that of another lake which a magic opened is closed, and so is one whose Spark session has
+        ended."""
         wanted = lake or (str(self._engine.lake) if self._engine else LAKE)
-        from dt_jupyter.engine import (
-            Engine,
-            archive_classes,
-            known_lake,
-            lake_layout,
-            require_catalog_url,
-            start_session,
-        )
+        from dt_jupyter.engine import find_engine, known_lake, require_catalog_url
 
         require_catalog_url(catalog)
-        folder = known_lake(wanted)
-        if before is not None and not remote and not catalog and before.lake == folder:
-            print(f"Connected already: {_about(before)}")
-            return before
+        folder, before = known_lake(wanted), self._end_dead_engine()
+        if before is None and self._engine is not None and self._engine.lake == folder:
+            remote = remote or self._remote  # where it was before
+        if not remote and not catalog:
+            if before is not None and before.lake == folder:
+                print(f"Connected already: {_about(before)}")
+                return before
+            if (found := find_engine(folder, {})) is not None:
+                return self._use(found, before, opened_here=False)
+        engine = self._open(wanted, before, remote, catalog)
+        self._remote = remote
+        return self._use(engine, None, opened_here=True)
+
+    def _open(
+        self, lake: str, before: Engine | None, remote: str | None, catalog: str | None
+    ) -> Engine:
+        from dt_jupyter.engine import connect_once, lake_layout, separate_names
+        from dt_jupyter.spark import require_delta
+
         with (
             self._announce_start(),
             _own_interrupt_handler(),
             waiting(self.shell, "Starting Spark") as say,
         ):
-            given = _remote(remote) if remote else self._spark()
-            spark = given or start_session(wanted)
-            say(f"Opening {folder}")
-            lake_layout(wanted)  # one that cannot be made closes no other
-            if before is not None and self._opened_here:
-                before.close()
-            engine = Engine.connect(wanted, spark=spark, catalog=catalog)
-        self._take(engine, opened_here=True)
-        if given is None and is_live(self.shell):
-            archive_classes()
+            lake_layout(lake)  # one that cannot be made closes no other
+            spark = require_delta(_remote_session(remote)) if remote else self._session(lake)
+            say(f"Opening {lake}")
+            self._leave(before)
+            options = {} if catalog is None else {"catalog": catalog}
+            return connect_once(lake, separate_names(lake, spark), **options)
+
+    def _use(self, engine: Engine, before: Engine | None, *, opened_here: bool) -> Engine:
+        """The magics are on `engine` from now on, and say so."""
+        self._leave(before)
+        self._take(engine, opened_here=opened_here)
         taken = self._bind(engine)
         print(f"Connected: {_about(engine)}")
         if taken:
             print(f"The name {' and '.join(taken)} is yours and stays as it is.")
         return engine
+
+    def _end_dead_engine(self) -> Engine | None:
+        """The engine, if there is one; one whose Spark session has ended is closed."""
+        from dt_jupyter.spark import session_end
+
+        engine = self.engine
+        if engine is None or (end := session_end(engine.spark)) is None:
+            return engine
+        print(f"The Spark session of {engine.lake} has ended: {end}. Another one is started.")
+        engine.close()
+        return None
+
+    def _leave(self, engine: Engine | None) -> None:
+        """Closes an engine that a magic opened and nothing else holds."""
+        if engine is None or engine.context.state.closed:
+            return
+        if self._opened_here and not engine.context.state.holders:
+            engine.close()
+            print(f"Closed: {engine.lake}.")
+        else:
+            print(f"{engine.lake} stays open; the magics leave it.")
 
     @contextmanager
     def _announce_start(self) -> Iterator[None]:
@@ -110,11 +145,23 @@ class Notebook:
         self.starting = False
 
     def adopt(self, engine: Engine) -> None:
-        """An engine that the user opened in a cell, and closes."""
-        before = self.engine
-        if before is not None and before is not engine and self._opened_here:
-            before.close()
-        self._take(engine, opened_here=False)
+        """An engine that a cell has opened, and closes: the magics use it if they have none."""
+        before, loaded = self.engine, "dt" in self.shell.magics_manager.magics["line"]
+        if before is engine:
+            print(f"Connected already: {_about(engine)}")
+        elif before is not None and self._end_dead_engine() is not None:
+            if loaded:
+                move = f"%dt connect {engine.lake} moves them."
+                print(f"The magics stay on {before.lake}; {move}")
+        else:
+            self._take(engine, opened_here=False)
+            if loaded:
+                self.tell_lake()
+
+    def tell_lake(self) -> None:
+        """Says which lake the magics are on, if there is one."""
+        if self.engine is not None:
+            print(f"The magics use {_about(self.engine)}")
 
     def close(self) -> None:
         """Closes the engine if a magic opened it, and takes back the name that was given to it."""
@@ -129,7 +176,10 @@ class Notebook:
         self.feed.close()
 
     def _take(self, engine: Engine, *, opened_here: bool) -> None:
+        if self._engine is not None and self._show_wait in (shown := _shown_waits(self._engine)):
+            shown.remove(self._show_wait)
         self._engine, self._opened_here = engine, opened_here
+        _shown_waits(engine).append(self._show_wait)
         show_errors(self.shell, self.jobs.cancel)  # Spark's errors have classes to catch now
         self.jobs.watch(engine.spark)
         atexit.unregister(self.close)
@@ -138,10 +188,36 @@ class Notebook:
         record_lake(engine.lake)
         self.feed.engine_changed()
 
+    def _show_wait(self, text: str) -> AbstractContextManager[object]:
+        """A line below the cell that says for whom its statement waits."""
+        return waiting(self.shell, text)
+
+    def _session(self, lake: str) -> SparkSession:
+        """The notebook's session, or another in its place where it has no Delta and nothing
+        depends on it; a new one where there is none. DT-5106."""
+        from dt_jupyter.engine import archive_classes, replace_unused, start_session
+        from dt_jupyter.spark import active_session, require_delta
+
+        found = self._spark() or active_session()
+        if found is None:
+            started = start_session(lake)
+            if is_live(self.shell):
+                archive_classes()
+            return started
+        if not self._holds_frames() and (made := replace_unused(lake, found)) is not None:
+            print(_REPLACED)
+            return made
+        return require_delta(found)
+
     def _spark(self) -> SparkSession | None:
-        """The notebook's variable `spark`, if it holds a session."""
+        """The notebook's variable `spark`, if it holds a session that is alive."""
         found = self.shell.user_ns.get("spark")
-        return found if type(found).__name__ == "SparkSession" else None
+        return found if _is_session(found) and not _has_ended(found) else None
+
+    def _holds_frames(self) -> bool:
+        """Whether a variable is a DataFrame or an RDD, which ends with its session."""
+        kinds = {type(value).__name__ for value in self.shell.user_ns.values()}
+        return not kinds.isdisjoint(("DataFrame", "RDD", "PipelinedRDD"))
 
     def _has_spark(self) -> bool:
         """Whether there is a session, or a JVM that PySpark knows of; imports nothing."""
@@ -151,17 +227,32 @@ class Notebook:
 
     def _bind(self, engine: Engine) -> list[str]:
         """Which of the names `dt` and `spark` hold something else already; an engine that was
-        closed is nothing any more."""
+        closed is nothing any more, nor is a session that has ended."""
         names = self.shell.user_ns
         taken = []
         for name, value in (("dt", engine), ("spark", engine.spark)):
             held = names.get(name)
             closed = isinstance(held, type(engine)) and held.context.state.closed
-            if name not in names or closed or held is self._bound.get(name):
+            ended = _is_session(held) and _has_ended(held)
+            if name not in names or closed or ended or held is self._bound.get(name):
                 names[name] = self._bound[name] = value
             elif held is not value:
                 taken.append(name)
         return taken
+
+
+def _shown_waits(engine: Engine) -> list[Callable[[str], AbstractContextManager[object]]]:
+    return engine.context.graph.waits.shown
+
+
+def _is_session(value: object) -> bool:
+    return type(value).__name__ == "SparkSession"
+
+
+def _has_ended(spark: SparkSession) -> bool:
+    from dt_jupyter.spark import session_end
+
+    return session_end(spark) is not None
 
 
 def _about(engine: Engine) -> str:
@@ -170,7 +261,7 @@ def _about(engine: Engine) -> str:
     return f"{status['lake']}, {tables}, Spark {status['spark']}, scheduler {status['scheduler']}."
 
 
-def _remote(url: str) -> SparkSession:
+def _remote_session(url: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     return SparkSession.builder.remote(url).getOrCreate()

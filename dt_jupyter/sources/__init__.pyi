@@ -38,8 +38,10 @@ from .frontiers import (
 from .lakes_of_session import (
     LakeNames as LakeNames,
     enter_lake as enter_lake,
+    has_other_lake as has_other_lake,
     leave_lake as leave_lake,
 )
+from .lease_waits import LeaseWaits as LeaseWaits
 from .lost_files import (
     gone_between as gone_between,
     lost_is_named as lost_is_named,

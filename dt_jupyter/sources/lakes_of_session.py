@@ -19,6 +19,7 @@ from dt_jupyter.model import Name, quote
 from dt_jupyter.sources.folders import Layout
 from dt_jupyter.spark import (
     RelationKind,
+    catalog_id,
     forget_relation,
     is_connect,
     keeps_own_names,
@@ -48,7 +49,7 @@ class LakeNames:
 
 @dataclass
 class _Lakes:
-    """Of one Spark application: how many engines each lake has open, which names the session had
+    """Of one catalog of Spark: how many engines each lake has open, which names the session had
     before that, and what is known by each lake that has no open engine any more."""
 
     open: Counter[Path] = field(default_factory=Counter)
@@ -57,7 +58,18 @@ class _Lakes:
 
 
 _lock = threading.Lock()
-_of_application: WeakKeyDictionary[SparkContext, _Lakes] = WeakKeyDictionary()
+_of_application: WeakKeyDictionary[SparkContext, dict[int, _Lakes]] = WeakKeyDictionary()
+_catalogs: WeakKeyDictionary[SparkSession, int] = WeakKeyDictionary()
+"""Of the sessions on which lakes are open: Spark may be gone when one is closed."""
+
+
+def has_other_lake(spark: SparkSession, layout: Layout) -> bool:
+    """Whether another lake is open under the names of a session that keeps its own."""
+    if not keeps_own_names(spark):
+        return False
+    with _lock:
+        known = _of_application.get(spark.sparkContext, {}).get(catalog_id(spark))
+        return known is not None and not known.open.keys() <= {layout.lake}
 
 
 def enter_lake(spark: SparkSession, layout: Layout) -> None:
@@ -66,7 +78,9 @@ def enter_lake(spark: SparkSession, layout: Layout) -> None:
     if not keeps_own_names(spark):
         return
     with _lock:
-        lakes = _of_application.setdefault(spark.sparkContext, _Lakes())
+        _catalogs[spark] = catalog_id(spark)
+        of_application = _of_application.setdefault(spark.sparkContext, {})
+        lakes = of_application.setdefault(_catalogs[spark], _Lakes())
         lake = layout.lake
         lakes.left.pop(lake, None)
         if lakes.open.keys() <= {lake}:
@@ -85,7 +99,8 @@ def leave_lake(spark: SparkSession, layout: Layout, names: Callable[[], LakeName
     if is_connect(spark):
         return
     with _lock:
-        lakes, lake = _of_application.get(spark.sparkContext), layout.lake
+        of_application = _of_application.get(spark.sparkContext, {})
+        lakes, lake = of_application.get(_catalogs.get(spark, 0)), layout.lake
         if lakes is None or lake not in lakes.open:
             return
         lakes.open[lake] -= 1

@@ -73,11 +73,13 @@ from .modes import (
     is_connect as is_connect,
 )
 from .own_names import (
+    catalog_id as catalog_id,
     forget_relation as forget_relation,
     keeps_own_names as keeps_own_names,
     list_relations as list_relations,
     remove_function as remove_function,
     schema_folders as schema_folders,
+    separate_session as separate_session,
     set_schema_folder as set_schema_folder,
     set_warehouse as set_warehouse,
     table_folders as table_folders,
@@ -130,8 +132,10 @@ from .relations import (
 )
 from .session import (
     active_session as active_session,
+    has_delta_confs as has_delta_confs,
     local_session as local_session,
     prepare_session as prepare_session,
+    replace_session as replace_session,
     require_delta as require_delta,
 )
 from .session_confs import (
@@ -139,6 +143,11 @@ from .session_confs import (
     HELD as HELD,
     WHOLE_ROWS as WHOLE_ROWS,
     confs as confs,
+)
+from .session_life import (
+    context_end as context_end,
+    is_unused as is_unused,
+    session_end as session_end,
 )
 from .sessions import (
     MEANING as MEANING,

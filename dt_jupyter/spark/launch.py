@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark import SparkConf
 
+DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _READ_BY_SPARK = ("JAVA_", "JDK_", "SPARK_", "PYSPARK_", "HADOOP_", "YARN_")
 
 
@@ -91,6 +92,41 @@ def has_java() -> bool:
     pyspark = sys.modules.get("pyspark")
     started = pyspark is not None and pyspark.SparkContext._gateway is not None
     return started or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def is_own_java() -> bool:
+    """Whether the JVM that PySpark has is a child of this process, so that another one can take
+    its place. In a shell of Spark the JVM is the parent."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    return gateway is None or getattr(gateway, "proc", None) is not None
+
+
+def knows_delta() -> bool:
+    """Whether the JVM that PySpark has can load Delta's catalog; it may have no session."""
+    from py4j.java_gateway import JavaClass
+    from pyspark import SparkContext
+
+    found = getattr(SparkContext._jvm, DELTA_CATALOG)
+    return isinstance(found, JavaClass)
+
+
+def discard_java_without_delta() -> bool:
+    """A JVM that an earlier session has left is ended if it does not have Delta's JARs, which are
+    part of its start, or forgotten if it has ended; False where it cannot be ended."""
+    if not is_own_java():
+        return knows_delta()
+    if not _is_running() or not knows_delta():
+        forget_gateway()
+    return True
+
+
+def _is_running() -> bool:
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    return gateway is not None and gateway.proc.poll() is None
 
 
 def read_environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ from dt_jupyter.model import Name, quote
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.path_texts import path_of_text, path_of_uri, text_of_path
 from dt_jupyter.spark.relations import identifier_of, lookup
+from dt_jupyter.spark.thread_session import bind_catalog
 from dt_jupyter.sql import literal
 
 if TYPE_CHECKING:
@@ -24,6 +25,26 @@ def keeps_own_names(spark: SparkSession) -> bool:
     """Whether the session's names end with its process. Those of a metastore, or of a server, are
     other people's too."""
     return not is_connect(spark) and _conf(spark, "spark.sql.catalogImplementation") == "in-memory"
+
+
+def catalog_id(spark: SparkSession) -> int:
+    """Which catalog a classic session has; sessions made of it by newSession() have the same."""
+    session: Any = spark
+    shared = session._jsparkSession.sharedState()
+    return int(session._jvm.java.lang.System.identityHashCode(shared))
+
+
+def separate_session(spark: SparkSession, folder: Path) -> SparkSession:
+    """A session of the same Spark application with an empty catalog of its own, which shares no
+    name, temporary view or setting with `spark`; its tables are made in `folder`."""
+    from pyspark.sql import SparkSession
+
+    session: Any = spark
+    classic = session._jvm.org.apache.spark.sql.classic.SparkSession
+    made = SparkSession(spark.sparkContext, classic(session.sparkContext._jsc.sc(), {}))
+    bind_catalog(made)
+    set_warehouse(made, folder)
+    return made
 
 
 def forget_relation(spark: SparkSession, name: Name) -> None:

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import DTError, error
-from dt_jupyter.spark.launch import Launch, forget_gateway, has_java
+from dt_jupyter.spark.launch import (
+    DELTA_CATALOG,
+    Launch,
+    discard_java_without_delta,
+    has_java,
+    is_own_java,
+    knows_delta,
+)
+from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import Pool
 from dt_jupyter.spark.session_confs import WHOLE_ROWS
+from dt_jupyter.spark.session_life import bury_dead_context, session_end, settings_of
 from dt_jupyter.spark.standby import launch_session, prepare_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 DELTA_CONFS: Mapping[str, str] = {
     "spark.sql.extensions": EXTENSION,
-    "spark.sql.catalog.spark_catalog": _CATALOG,
+    "spark.sql.catalog.spark_catalog": DELTA_CATALOG,
 }
 LOCAL_CONFS: Mapping[str, str] = {
     **DELTA_CONFS,
@@ -45,11 +51,17 @@ LOCAL_CONFS: Mapping[str, str] = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     **WHOLE_ROWS,
 }
-HOW_TO_ENABLE_DELTA = (
-    "Stop it (spark.stop()) and connect again, then one is started for you; or build it with "
-    "delta.configure_spark_with_delta_pip(builder) and "
-    + ", ".join(f"{key}={value}" for key, value in DELTA_CONFS.items())
-    + "."
+_SETTINGS = ", ".join(f"{key}={value}" for key, value in DELTA_CONFS.items())
+_START_ANOTHER = (
+    "Run spark.stop(), then %dt connect (in a script dt_jupyter.connect(…)): a session with Delta "
+    "Lake is started for you. Or build it with delta.configure_spark_with_delta_pip(builder) and "
+    f"{_SETTINGS}."
+)
+_OF_A_SERVER = f"Set {_SETTINGS} for the Spark Connect server, with the JARs of Delta Lake."
+_OF_A_LAUNCHER = (
+    "Python was started by Spark, whose JVM cannot be exchanged: start pyspark or spark-submit "
+    f"with --packages io.delta:delta-spark_2.13:… and {_SETTINGS}; or start Python without Spark, "
+    "and connect first."
 )
 
 
@@ -58,8 +70,9 @@ def active_session() -> SparkSession | None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    _bury_dead_context()
-    if (found := SparkSession.getActiveSession()) is not None:
+    bury_dead_context()
+    found = SparkSession.getActiveSession()
+    if found is not None and session_end(found) is None:
         return found
     # A thread that ran no query yet has no active session, though the process has one.
     return (
@@ -68,19 +81,63 @@ def active_session() -> SparkSession | None:
 
 
 def require_delta(spark: SparkSession) -> SparkSession:
-    """`spark` itself if it reads and writes Delta through its catalog, else DT-5106."""
-    for key, value in DELTA_CONFS.items():
-        if value not in (spark.conf.get(key, "") or ""):
-            raise error("DT-5106", problem=f"{key} is not {value}", hint=HOW_TO_ENABLE_DELTA)
+    """`spark` itself if it reads and writes Delta through its catalog, else DT-5106; DT-5124 for
+    one that has ended."""
+    if (end := session_end(spark)) is not None:
+        raise error("DT-5124", problem=end)
+    if (problem := _missing_conf(spark)) is not None:
+        raise error("DT-5106", problem=problem, hint=_how_to_enable(spark))
     try:
         spark.sql("SHOW NAMESPACES")  # loads the catalog class; starts no job
     except Exception as failure:
         raise DTError(
             "DT-5106",
-            {"problem": "its JARs do not have Delta Lake", "hint": HOW_TO_ENABLE_DELTA},
+            {"problem": "its JARs do not have Delta Lake", "hint": _how_to_enable(spark)},
             details=str(failure),
         ) from None
     return spark
+
+
+def has_delta_confs(spark: SparkSession) -> bool:
+    """Whether a session is set up for Delta; its JARs may be missing all the same."""
+    return _missing_conf(spark) is None
+
+
+def _missing_conf(spark: SparkSession) -> str | None:
+    for key, value in DELTA_CONFS.items():
+        if value not in (spark.conf.get(key, "") or ""):
+            return f"{key} is not {value}"
+    return None
+
+
+def _how_to_enable(spark: SparkSession) -> str:
+    if is_connect(spark):
+        return _OF_A_SERVER
+    return _START_ANOTHER if is_own_java() or knows_delta() else _OF_A_LAUNCHER
+
+
+def replace_session(
+    spark: SparkSession,
+    warehouse_dir: Path,
+    *,
+    cores: int,
+    memory: str,
+    confs: Mapping[str, str] | None = None,
+    pools: Sequence[Pool] = (),
+) -> SparkSession:
+    """A local session with Delta in the place of a classic one without, which is stopped; it has
+    the settings of that one. Errors: as `local_session`, and DT-5106 where those settings, or a
+    JVM that is not this process's own, leave no room for Delta."""
+    settings = settings_of(spark)
+    catalog = settings.pop("spark.sql.catalog.spark_catalog", DELTA_CATALOG)
+    if catalog != DELTA_CATALOG or not (is_own_java() or knows_delta()):
+        require_delta(spark)
+    extensions = [name for name in settings.pop("spark.sql.extensions", "").split(",") if name]
+    settings["spark.sql.extensions"] = ",".join(dict.fromkeys((*extensions, EXTENSION)))
+    spark.stop()
+    return local_session(
+        warehouse_dir, cores=cores, memory=memory, confs={**(confs or {}), **settings}, pools=pools
+    )
 
 
 def local_session(
@@ -96,10 +153,14 @@ def local_session(
 
     `memory` is the driver's heap as Java writes it (`2g`); `confs` go over our own. What the JVM
     and Ivy print goes to a log file, not into the notebook. Errors: DT-5104 (no Java), DT-5105
-    (did not start, with the reason and the fix), DT-5106 (adopted, but not Delta-enabled).
+    (did not start, with the reason and the fix), DT-5106 (adopted, but not Delta-enabled; or the
+    JVM that Python runs in has no Delta).
     """
     if (adopted := active_session()) is not None:
         return require_delta(adopted)
+    if not discard_java_without_delta():
+        problem = "its JARs do not have Delta Lake"
+        raise error("DT-5106", problem=problem, hint=_OF_A_LAUNCHER)
     launch = Launch(_settings(app_name, cores, memory, confs), tuple(pools))
     session = launch_session(launch, warehouse_dir.resolve())
     _say_errors_once()
@@ -139,21 +200,3 @@ def _say_errors_once() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _bury_dead_context() -> None:
-    """Forget a context whose JVM was killed or ended; a new session can then be started."""
-    from py4j.protocol import Py4JError
-    from pyspark import SparkContext
-
-    context = SparkContext._active_spark_context
-    if context is None:
-        return
-    try:
-        context._jsc.sc().isStopped()
-    except (Py4JError, OSError):
-        # It tries to tell the JVM, which is dead; the second call does what is left to do here.
-        with warnings.catch_warnings(action="ignore"), suppress(OSError):
-            context.stop()
-        context.stop()
-        forget_gateway()

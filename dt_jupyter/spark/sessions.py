@@ -15,6 +15,7 @@ from dt_jupyter.model import error
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
 from dt_jupyter.spark.session_confs import FIXED_TEXT, HELD, WHOLE_ROWS
+from dt_jupyter.spark.thread_session import bind_catalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -193,6 +194,7 @@ def private_session(spark: Any) -> SparkSession:
     """A session beside `spark`: same catalog, own confs and temporary views."""
     if not is_connect(spark):
         made: SparkSession = spark.newSession()
+        bind_catalog(made)
         return made
     clone = spark.cloneSession()
     # Left to `__del__` of a process that ends, its channel waits for a thread that never runs.

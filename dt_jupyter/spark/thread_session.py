@@ -26,3 +26,11 @@ def as_active(spark: SparkSession) -> Iterator[None]:
             sessions.setActiveSession(before.get())
         else:
             sessions.clearActiveSession()
+
+
+def bind_catalog(spark: SparkSession) -> None:
+    """Delta's catalog of a classic session has the names of the session that is active in the
+    thread that first asks for it: now, of the session itself."""
+    session: Any = spark
+    with as_active(spark):
+        session._jsparkSession.sessionState().catalogManager().v2SessionCatalog()

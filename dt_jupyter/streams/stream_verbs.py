@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.catalog import Catalog
+from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.lake import (
     DELETED_FILES,
     LOG,
@@ -51,7 +51,16 @@ from dt_jupyter.model import (
     require_name,
 )
 from dt_jupyter.replay import whole
-from dt_jupyter.sources import TRACKING, By, Layout, Moment, name_of, require_free, told_apart
+from dt_jupyter.sources import (
+    TRACKING,
+    By,
+    Layout,
+    LeaseWaits,
+    Moment,
+    name_of,
+    require_free,
+    told_apart,
+)
 from dt_jupyter.spark import lookup, runs_elsewhere, storage_at, storage_of
 from dt_jupyter.sql import (
     CreateAction,
@@ -113,6 +122,7 @@ class Streams:
     catalog: Catalog
     changes: Changes
     layout: Layout
+    waits: LeaseWaits
     lock: threading.RLock = field(default_factory=threading.RLock)
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """What gives the ids of intents."""
@@ -422,6 +432,7 @@ class Streams:
         write: Callable[[Replaced], DataFrame],
     ) -> DataFrame:
         """Runs a statement that reads streams; they move if it commits, and only then."""
+        self.await_free(*(f.stream.name for f in found))
         with self.lock:
             self.recover()
             fresh = {f.stream.id: self.catalog.stream(f.stream.name) for f in found}
@@ -438,6 +449,22 @@ class Streams:
                 return self.intents.make(
                     intent, statement.target, lambda table: write([*replaced, (place, table)])
                 )
+
+    def await_free(self, *names: Name) -> None:
+        """Until no single statement of another process consumes the streams; DT-3203 where that
+        takes too long."""
+        deadline = self.waits.deadline()
+        for name in names:
+            if (held := self.catalog.consumer(name)) is not None:
+                self._await_end(name, held, deadline)
+
+    def _await_end(self, name: Name, held: tuple[str, Owner], deadline: float) -> None:
+        self.waits.until(
+            lambda: self.catalog.consumer(name) != held,
+            f"Waiting for the statement that consumes stream {name} ({held[1]})",
+            error("DT-3203", name=name, owner=held[1]),
+            deadline,
+        )
 
     def recover(self) -> None:
         """Settles what processes that are gone left unfinished."""

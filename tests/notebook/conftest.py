@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,16 +101,21 @@ def _take(reply: Reply, kind: str, content: dict[str, Any]) -> bool:
     return kind == "status" and content["execution_state"] == "idle"
 
 
-@pytest.fixture(scope="session")
-def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """A kernel in an empty folder, with the extension loaded and nothing connected."""
-    folder = tmp_path_factory.mktemp("kernel")
+@contextmanager
+def start_kernel(folder: Path) -> Iterator[Kernel]:
+    """A kernel that works in a folder, for the block."""
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "IPYTHONDIR": str(folder / "ipython")}
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(folder), env=environment)
-    kernel = Kernel(manager, client, folder)
     try:
-        kernel.run("%load_ext dt_jupyter").ok  # noqa: B018  (fails where the extension does)
-        yield kernel
+        yield Kernel(manager, client, folder)
     finally:
         client.stop_channels()
         manager.shutdown_kernel()
+
+
+@pytest.fixture(scope="session")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel in an empty folder, with the extension loaded and nothing connected."""
+    with start_kernel(tmp_path_factory.mktemp("kernel")) as kernel:
+        kernel.run("%load_ext dt_jupyter").ok  # noqa: B018  (fails where the extension does)
+        yield kernel

@@ -144,14 +144,15 @@ def alter_dynamic_table(
         return context.tables.status(f"{statement.name} does not exist, nothing done.")
     table = context.table(statement.name)
     if isinstance(statement.change, S.Refresh):
-        return _refresh(context, table, full=statement.change.full)
+        return _refresh(context, table, statement.change)
     done = ALTER_HANDLERS[type(statement.change)](context, table, statement.change)
     context.scheduling.nudge()
     return context.tables.status(f"Dynamic table {statement.name} {done}.")
 
 
-def _refresh(context: Context, table: DynamicTable, *, full: bool) -> DataFrame:
-    done = context.graph.refresh(table, RefreshTrigger.MANUAL, full=full)
+def _refresh(context: Context, table: DynamicTable, change: S.Refresh) -> DataFrame:
+    wait = 0.0 if change.nowait else None
+    done = context.graph.refresh(table, RefreshTrigger.MANUAL, full=change.full, wait=wait)
     record = context.access.redacted(done)
     if record.error_code is not None:
         raise failure_of(record)

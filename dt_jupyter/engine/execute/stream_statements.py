@@ -48,6 +48,7 @@ def drop_stream(context: Context, statement: S.DropStream, origin: StatementOrig
     name = statement.name
     if statement.if_exists and not context.catalog.has_stream(name):
         return context.tables.status(f"{name} does not exist, nothing done.")
+    context.streams.await_free(name)
     context.streams.recover()
     context.catalog.drop_stream(name)
     return context.tables.status(f"Stream {name} dropped; UNDROP STREAM brings it back.")

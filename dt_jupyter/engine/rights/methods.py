@@ -183,6 +183,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "lag": _named(Right.MONITOR),
     "frontier": _named(Right.MONITOR),
     "stream_reports": _nothing,
+    "health": _nothing,
     "profile": _read(),
     "lineage": _seen,
     "foretell": _named(Right.MONITOR),

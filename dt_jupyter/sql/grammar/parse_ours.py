@@ -89,8 +89,8 @@ TABLE = "the name of the dynamic table"
 _WAREHOUSE = "the name of the warehouse"
 _STREAM = "the name of the stream"
 _ALTER = (
-    "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL], CLUSTER BY (…), DROP CLUSTERING KEY, "
-    "RENAME TO … or SWAP WITH …"
+    "SET …, UNSET …, SUSPEND, RESUME, REFRESH [FULL] [NOWAIT], CLUSTER BY (…), "
+    "DROP CLUSTERING KEY, RENAME TO … or SWAP WITH …"
 )
 _FIXED = frozenset(name for name, option in TABLE_OPTIONS.items() if option.fixed)
 _ALTERABLE = {name: option for name, option in TABLE_OPTIONS.items() if not option.fixed}
@@ -252,7 +252,7 @@ def _table_change(cursor: Cursor) -> TableChange:
     if cursor.accept("SWAP", "WITH"):
         return SwapWith(cursor.name("the name of the other dynamic table", "new_name"))
     if cursor.accept("REFRESH"):
-        return Refresh(full=cursor.accept("FULL"))
+        return Refresh(full=cursor.accept("FULL"), nowait=cursor.accept("NOWAIT"))
     change = suspension(cursor)
     if change is None:
         raise cursor.expected("a change", f"Write {_ALTER}.")

@@ -219,9 +219,11 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """ALTER … REFRESH [FULL]: `full` recomputes all rows, whatever has changed."""
+    """ALTER … REFRESH [FULL] [NOWAIT]: `full` recomputes all rows, whatever has changed; with
+    `nowait` a refresh that runs is an error."""
 
     full: bool = False
+    nowait: bool = False
 
 
 @dataclass(frozen=True, slots=True)

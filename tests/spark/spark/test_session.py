@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from pyspark.sql.functions import udf
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import active_session, is_connect, local_session, require_delta
 from dt_jupyter.spark.frames import FEW, arrow_frame, rows_frame, whole_frame
+from tests.unit.living_spark import living_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -147,20 +147,60 @@ def test_any_thread_finds_the_session(spark: SparkSession) -> None:
     assert not is_connect(found[0])
 
 
-def test_a_session_without_delta_is_refused_with_the_fix(tmp_path: Path) -> None:
+WITHOUT_DELTA = """
+import sys, dt_jupyter
+from pyspark.sql import SparkSession
+from dt_jupyter.__main__ import main
+from dt_jupyter.spark import is_unused
+def refused(call):
+    try:
+        print(call())
+    except Exception as error:
+        print(error)
+plain = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+print("unused", is_unused(plain))
+plain.range(2).count()
+print("unused", is_unused(plain))
+refused(lambda: dt_jupyter.connect(sys.argv[1]))
+refused(lambda: dt_jupyter.connect(sys.argv[1], spark=plain))
+print("exit code", main([sys.argv[1], "status"]))
+java = plain.sparkContext._gateway.proc.pid
+plain.stop()
+refused(lambda: dt_jupyter.connect(sys.argv[1], spark=plain))
+dt = dt_jupyter.connect(sys.argv[1], memory="512m")
+print("another JVM", dt.spark.sparkContext._gateway.proc.pid != java)
+java = dt.spark.sparkContext._gateway.proc.pid
+dt.sql("CREATE TABLE t (id INT); CREATE DYNAMIC TABLE d AS SELECT id FROM t")
+dt.start_scheduler()
+dt.spark.sparkContext._jsc.sc().stop()
+print("leads", dt.context.scheduling.port.leads())
+again = dt_jupyter.connect(sys.argv[1], memory="512m")
+print("the same JVM", again.spark.sparkContext._gateway.proc.pid == java, again is not dt)
+again.sql("INSERT INTO t VALUES (1)")
+print(again.refresh("d").action.value, again.spark.table("d").count())
+"""
+
+
+def test_a_session_without_delta_is_refused_at_each_door_and_the_way_out_works(
+    tmp_path: Path,
+) -> None:
     """In a process of its own: there is one JVM for each process."""
-    run = _python(
-        "from pyspark.sql import SparkSession\n"
-        "from pathlib import Path\n"
-        "from dt_jupyter.spark import local_session\n"
-        "SparkSession.builder.config('spark.ui.enabled', 'false').getOrCreate()\n"
-        "try:\n"
-        f"    local_session(Path({str(tmp_path)!r}), cores=1, memory='1g')\n"
-        "except Exception as error:\n"
-        "    print(error)\n"
-    )
-    assert "[DT-5106]" in run.stdout
-    assert "configure_spark_with_delta_pip" in run.stdout
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_DELTA, str(tmp_path / "lake")],
+        capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    lines = [line for line in run.stdout.splitlines() if line]
+    assert lines[:2] == ["unused True", "unused False"]
+    for refused in lines[2:4]:
+        assert refused.startswith("[DT-5106]")
+        assert "spark.stop(), then %dt connect" in refused
+        assert "configure_spark_with_delta_pip" in refused
+    assert "DT-5106" in run.stderr
+    assert lines[4] == "exit code 1"
+    assert lines[5].startswith("[DT-5124] The Spark session has ended: it was stopped.")
+    ends = ["another JVM True", "leads False", "the same JVM True True", "INCREMENTAL 1"]
+    assert lines[6:] == ends
+    assert not (tmp_path / "lake" / "spark-warehouse").exists()
 
 
 @pytest.mark.nightly
@@ -238,7 +278,7 @@ def test_a_function_of_python_reads_a_table(spark: SparkSession, lake_dir: Path)
 
 
 def test_require_delta_says_what_is_missing(spark: SparkSession) -> None:
-    without: Any = SimpleNamespace(conf={"spark.sql.extensions": ""})
+    without = living_spark(conf={"spark.sql.extensions": ""})
     with pytest.raises(DTError, match=r"spark\.sql\.extensions is not"):
         require_delta(without)
     assert require_delta(spark) is spark

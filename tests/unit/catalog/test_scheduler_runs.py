@@ -13,6 +13,7 @@ from dt_jupyter.catalog import Catalog, Owner, SchedulerRun
 from dt_jupyter.engine.scheduling import EnginePort, Scheduling
 from dt_jupyter.schedule import BEAT_SECONDS, idle_times
 from tests.unit.catalog_lab import HERE, Lab, at
+from tests.unit.living_spark import living_spark
 
 HOUR = 3600
 
@@ -71,7 +72,7 @@ def test_a_scheduler_records_its_run_every_few_seconds_and_says_when_it_stops(
     lab = Lab(tmp_path)
     sources = SimpleNamespace(catalog=lab.catalog)
     graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
-    scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
+    scheduling = Scheduling(living_spark(), lab.catalog.clock)
     scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None), lambda: None)
     for _ in range(8):
         scheduling.port.leads()
@@ -92,7 +93,7 @@ def test_a_scheduler_stops_though_its_catalog_is_gone(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     sources = SimpleNamespace(catalog=lab.catalog)
     graph = SimpleNamespace(clock=lab.catalog.clock, refresher=SimpleNamespace(sources=sources))
-    scheduling = Scheduling(cast("Any", None), lab.catalog.clock)
+    scheduling = Scheduling(living_spark(), lab.catalog.clock)
     scheduling.connect(cast("Any", graph), cast("Any", None), cast("Any", None), lambda: None)
     scheduling.port.leads()
     shutil.rmtree(lab.path.parent)

@@ -83,6 +83,30 @@ def test_one_consumer_at_a_time_takes_all_or_none(lab: Lab) -> None:
             forbidden()
 
 
+@pytest.mark.parametrize(
+    ("owner", "path", "dead", "waits"),
+    [
+        (HERE, "/t", False, False),
+        (BESIDE, "/t", False, True),
+        (BESIDE, "", False, False),
+        (BESIDE, "/t", True, False),
+        (ELSEWHERE, "/t", True, True),
+    ],
+)
+def test_a_single_statement_of_another_engine_is_worth_waiting_for(
+    lab: Lab, owner: Owner, path: str, dead: bool, waits: bool
+) -> None:
+    """Not a transaction, which its user ends, nor what a process that is gone has left."""
+    made = lab.catalog.create_stream(stream("s"))
+    other = lab.catalog if owner is HERE else lab.open(owner)
+    assert lab.catalog.consumer(name("s")) is None
+    other.begin_intent(replace(intent("i", made), path=path), [made])
+    lab.dead |= {owner.uid} if dead else set()
+    assert lab.catalog.consumer(name("s")) == (("i", owner) if waits else None)
+    other.finish_intent(intent("i", made))
+    assert lab.catalog.consumer(name("s")) is None
+
+
 def test_who_read_before_another_consumed_is_told(lab: Lab) -> None:
     seen = lab.catalog.create_stream(stream("s"))
     lab.catalog.begin_intent(intent("i", seen), [seen])

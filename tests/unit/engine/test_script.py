@@ -25,6 +25,7 @@ from dt_jupyter.sources import Layout
 from dt_jupyter.sql.grammar import parse
 from dt_jupyter.sql.grammar.statement_values import SparkKind, SparkStatement
 from dt_jupyter.streams import StatementLog
+from tests.unit.living_spark import living_spark
 
 CELL = """
 -- a cell as people write it
@@ -45,7 +46,7 @@ class Bench:
         self.parsed: list[str] = []
         catalog = SimpleNamespace(currentDatabase=lambda: self.schema)
         services = {
-            "spark": SimpleNamespace(catalog=catalog),
+            "spark": living_spark(catalog=catalog),
             "state": EngineState(),
             "travel": SimpleNamespace(isolation_of=lambda frame: None),
             "tables": SimpleNamespace(status=lambda text: f"status {text}"),
