@@ -87,7 +87,7 @@ export type TaskRunState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 
 
 export type TaskTrigger = 'SCHEDULE' | 'EXECUTE TASK';
 
-/** One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message` says why it failed, was skipped or waits. */
+/** One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message` says why it failed, was skipped or waits; `quiet`: it was skipped as there was nothing to do. */
 export interface TaskRunRow {
   readonly state: TaskRunState;
   readonly trigger: TaskTrigger;
@@ -97,6 +97,7 @@ export interface TaskRunRow {
   readonly attempt: number;
   readonly rows: number | null;
   readonly message: string | null;
+  readonly quiet: boolean;
 }
 
 /** Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next` is its next tick while it is started; `failures` are those in a row. */

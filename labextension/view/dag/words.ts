@@ -101,7 +101,15 @@ export function outcome(node: GraphNode): Outcome {
   return { text, token: tokenOfState(node), action: null };
 }
 
+/** Whether it is a task whose last run had nothing to do. */
+export function isQuiet(node: GraphNode): boolean {
+  return node.task?.last?.quiet === true;
+}
+
 function tokenOfState(node: GraphNode): TokenName {
+  if (isQuiet(node)) {
+    return 'soft';
+  }
   return node.state ? (STATE_TOKENS[node.state] as TokenName) : 'soft';
 }
 
