@@ -149,7 +149,7 @@ export interface EventMessage {
 
 export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE' | 'REFUSED';
 
-/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. */
+/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it. */
 export interface AlertRow {
   readonly kind: AlertKind;
   readonly of: string;
@@ -157,6 +157,9 @@ export interface AlertRow {
   readonly since: Instant;
   readonly code: string | null;
   readonly message: string | null;
+  readonly behind_since: Instant | null;
+  readonly target: number | null;
+  readonly cause: string | null;
 }
 
 /** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */

@@ -1,12 +1,12 @@
 /** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
 import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
+import type { Now } from '../elements/clock';
 import { oneLine } from '../elements/text';
 import type { TokenName } from '../elements/theme';
 import { bytes, count, duration, exact, plural, utc } from '../elements/units';
 import type { GraphNode, NodeKind, RefreshAction, SinkDelivery, TaskRunRow } from '../wire';
 
-/** A time in milliseconds since 1970, on the kernel's clock. */
-export type Now = number | null;
+export type { Now } from '../elements/clock';
 
 export const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
   table: 'table',
