@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, func, or_, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, from_reason, storable
@@ -18,6 +18,7 @@ from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.rows import read_each
 from dt_jupyter.catalog.tasks import TaskRows
 from dt_jupyter.model import (
+    QUIET_SKIPS,
     EventKind,
     Name,
     Reason,
@@ -157,9 +158,13 @@ class TaskRuns(TaskRows):
         with self._read() as connection:
             return tuple(_read(connection, query))
 
-    def task_runs(self, name: Name | None = None, limit: int | None = None) -> list[TaskRun]:
-        """The history, newest first."""
+    def task_runs(
+        self, name: Name | None = None, limit: int | None = None, *, quiet: bool = True
+    ) -> list[TaskRun]:
+        """The history, newest first; without the runs that had nothing to do unless `quiet`."""
         query = select(_run).order_by(_run.c.ordinal.desc()).limit(limit)
+        if not quiet:
+            query = query.where(or_(_run.c.code.is_(None), _run.c.code.not_in(QUIET_SKIPS)))
         if name is not None:
             query = query.where(_run.c.schema_name == name.schema, _run.c.task_name == name.table)
         with self._read() as connection:

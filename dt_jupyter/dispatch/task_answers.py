@@ -86,6 +86,7 @@ def _row(run: TaskRun) -> TaskRunRow:
         run.attempt,
         run.rows,
         run.message,
+        run.quiet,
     )
 
 

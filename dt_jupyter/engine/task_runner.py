@@ -22,6 +22,7 @@ from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued
 from dt_jupyter.lake import sequenced
 from dt_jupyter.model import (
+    CONDITION_FALSE,
     DTError,
     Reason,
     Task,
@@ -243,7 +244,7 @@ def _group(run_id: str) -> str:
 
 
 def _false(run: TaskRun) -> Reason:
-    return Reason("CONDITION_FALSE", f"Its condition is false: {run.condition}.")
+    return Reason(CONDITION_FALSE, f"Its condition is false: {run.condition}.")
 
 
 def _reason(failure: DTError) -> Reason:

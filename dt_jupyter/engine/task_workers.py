@@ -13,6 +13,7 @@ from dt_jupyter.catalog import Catalog
 from dt_jupyter.engine.task_runner import TaskRunner, busy_warehouses, was_manual
 from dt_jupyter.failures import catalogued
 from dt_jupyter.model import (
+    CONDITION_FALSE,
     DTError,
     Reason,
     TaskRun,
@@ -98,7 +99,7 @@ class TaskWorkers:
         if reason is None and not self.runner.holds(root):
             if root.triggered:
                 return
-            reason = Reason("CONDITION_FALSE", f"Its condition is false: {root.condition}.")
+            reason = Reason(CONDITION_FALSE, f"Its condition is false: {root.condition}.")
         if reason is not None:
             self.catalog.skip_tick(root, begun.tick, reason)
             return

@@ -104,7 +104,9 @@ from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream, StreamMeani
 from dt_jupyter.model.system import system_error
 from dt_jupyter.model.task_schedule import TaskSchedule
 from dt_jupyter.model.tasks import (
+    CONDITION_FALSE,
     FAILURES_BEFORE_SUSPENSION,
+    QUIET_SKIPS,
     TASK_TIMEOUT_MS,
     TRIGGER_SECONDS,
     Task,
@@ -122,6 +124,7 @@ __all__ = [
     "ADMIN",
     "BUILT_IN",
     "CATALOGUE",
+    "CONDITION_FALSE",
     "CREATE_RIGHTS",
     "DEFAULTS",
     "DEFAULT_WAREHOUSE",
@@ -133,6 +136,7 @@ __all__ = [
     "FROM_STREAM",
     "HIDDEN",
     "PUBLIC",
+    "QUIET_SKIPS",
     "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
     "TRIGGER_SECONDS",

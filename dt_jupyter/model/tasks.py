@@ -122,6 +122,11 @@ class Task(TaskOptions):
         return found if found is not None and found > self.settled else None
 
 
+CONDITION_FALSE = "CONDITION_FALSE"
+QUIET_SKIPS = (CONDITION_FALSE, "PREDECESSOR_SKIPPED")
+"""The codes of runs that were skipped because there was nothing to do."""
+
+
 @dataclass(frozen=True)
 class TaskRun:
     """One attempt of a task within one run of its graph.
@@ -155,6 +160,11 @@ class TaskRun:
     @property
     def seconds(self) -> float | None:
         return self.end.since(self.start) if self.start and self.end else None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether there was nothing to do: its condition did not hold, or that of one before it."""
+        return self.state is TaskRunState.SKIPPED and self.code in QUIET_SKIPS
 
     def __str__(self) -> str:
         rows = f", {count_of(self.rows, 'row')}" if self.rows is not None else ""

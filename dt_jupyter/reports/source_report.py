@@ -55,9 +55,9 @@ class SourceReports:
                 return SourceReport(name, "view", readers=readers, text=view.text)
         if any(stream.name == name for stream in catalog.streams()):
             return SourceReport(name, "stream", readers=readers)
-        path = self._path(name)
+        path = self._path(name) if catalog.get(name) is None else None
         if path is None:
-            raise error("DT-1101", name=name, hint="It was dropped.")
+            raise error("DT-1101", name=name, hint="It is no table, view or stream of the lake.")
         return self._table(name, path, readers)
 
     def columns(self, path: str) -> Columns:

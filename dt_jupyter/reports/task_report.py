@@ -20,7 +20,7 @@ from dt_jupyter.sql import (
 )
 
 RUNS = 20
-"""Runs of a task that are shown."""
+"""Runs of a task that are shown, and as many that were no skip."""
 _TEXTS = 1000
 
 
@@ -35,7 +35,7 @@ class TaskFlow:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """`next` is the next tick of a root that is started, `runs` are the newest, newest first."""
+    """`next` is the next tick of a root that is started, `runs` are newest first."""
 
     task: Task
     flow: TaskFlow
@@ -83,9 +83,12 @@ class TaskReports:
         return [_report(t, filter(None, [last.get(t.id)]), now) for t in self.catalog.tasks()]
 
     def one(self, task: Task, now: Timestamp) -> TaskReport:
-        """With its newest runs."""
-        runs = [r for r in self.catalog.task_runs(task.name, RUNS) if r.task == task.id]
-        return _report(task, runs, now)
+        """With its newest runs, and the newest of those that had something to do."""
+        newest = self.catalog.task_runs(task.name, RUNS)
+        known = {run.id for run in newest}
+        loud = self.catalog.task_runs(task.name, RUNS, quiet=False)
+        runs = newest + [run for run in loud if run.id not in known]
+        return _report(task, [run for run in runs if run.task == task.id], now)
 
     def by_id(self, id_: str, now: Timestamp) -> TaskReport | None:
         """None where it is gone."""

@@ -45,9 +45,10 @@ _KINDS = {
 }
 
 
-def state_glyph(state: RefreshState | None, x: float, y: float) -> Markup:
-    """A disc of 14 pixels about (x, y); a dashed ring where nothing has run yet."""
-    token = STATE_TOKENS[state] if state else "idle"
+def state_glyph(state: RefreshState | None, x: float, y: float, token: str | None = None) -> Markup:
+    """A disc of 14 pixels about (x, y), in the state's colour unless `token` is given; a dashed
+    ring where nothing has run yet."""
+    token = token or (STATE_TOKENS[state] if state else "idle")
     if state in _DISCS:
         disc = element("circle", r=7, **paint(fill=token))
         return _at(x, y, disc, _sign(_DISCS[state], "mark", 1.8))

@@ -107,7 +107,7 @@ def summary(message: GraphMessage) -> str:
         )
         if kinds[kind]
     ]
-    states = Counter(n.state for n in message.nodes if n.kind in _RUN)
+    states = Counter(n.state for n in message.nodes if n.kind in _RUN and not is_quiet(n))
     told = (
         RefreshState.FAILED,
         RefreshState.UPSTREAM_FAILED,
@@ -129,6 +129,11 @@ def summary(message: GraphMessage) -> str:
 def is_idle(node: GraphNode) -> bool:
     """Whether nothing refreshes it, though nobody suspended it and nothing failed."""
     return node.held_back is not None and not node.suspended and node.running is None
+
+
+def is_quiet(node: GraphNode) -> bool:
+    """Whether it is a task whose last run had nothing to do."""
+    return node.task is not None and node.task.last is not None and node.task.last.quiet
 
 
 def is_late(node: GraphNode) -> bool:
@@ -300,7 +305,8 @@ def _border(node: GraphNode) -> str:
 def _sign_of(node: GraphNode, x: float, y: float) -> Markup:
     if node.sink is not None:
         return kind_glyph(node.kind, x, y)
-    return state_glyph(RefreshState.SKIPPED if is_idle(node) else node.state, x, y)
+    shown = RefreshState.SKIPPED if is_idle(node) else node.state
+    return state_glyph(shown, x, y, "idle" if is_quiet(node) else None)
 
 
 def _source_lines(node: GraphNode, box: Placed, look: _Look) -> Markup:
@@ -370,7 +376,7 @@ def _outcome(node: GraphNode, right: float, y: float, size: float, room: float) 
         edge = right - 11
         shown = label(node.action, edge, y, size=size, token="soft", anchor="end", width=room - 11)
         return joined(shown, action_glyph(node.action, right - 4, y - size * 0.36, 3.6))
-    token = STATE_TOKENS[node.state] if node.state else "soft"
+    token = STATE_TOKENS[node.state] if node.state and not is_quiet(node) else "soft"
     text = node.state or ("not run yet" if node.task is not None else "not initialised")
     return label(text, right, y, size=size, token=token, bold=True, anchor="end", width=room)
 

@@ -13,7 +13,8 @@ from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
 @dataclass(frozen=True, slots=True)
 class AlertRow:
     """An alert that stands since `since`; `name` is that of its node. Its kind, name and `since`
-    together tell one episode from the next."""
+    together tell one episode from the next. Of one that is late `behind_since` is where its lag
+    counts from, `target` how large that may be, in seconds, and `cause` what keeps it."""
 
     kind: AlertKind
     of: str
@@ -21,10 +22,13 @@ class AlertRow:
     since: datetime
     code: str | None = None
     message: str | None = None
+    behind_since: datetime | None = None
+    target: float | None = None
+    cause: str | None = None
 
     def __post_init__(self) -> None:
         check_instants(self)
-        redact_fields(self, "message")
+        redact_fields(self, "message", "cause")
 
 
 @dataclass(frozen=True, slots=True)

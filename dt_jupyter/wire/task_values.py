@@ -12,7 +12,7 @@ from dt_jupyter.wire.schema import check_instants, redact_fields
 @dataclass(frozen=True, slots=True)
 class TaskRunRow:
     """One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message`
-    says why it failed, was skipped or waits."""
+    says why it failed, was skipped or waits; `quiet`: it was skipped as there was nothing to do."""
 
     state: TaskRunState
     trigger: TaskTrigger
@@ -22,6 +22,7 @@ class TaskRunRow:
     attempt: int = 1
     rows: int | None = None
     message: str | None = None
+    quiet: bool = False
 
     def __post_init__(self) -> None:
         check_instants(self)

@@ -92,7 +92,14 @@ function activate(
       app.shell.activateById(panel.id);
     }
   });
-  const toasts = new Toasts(notifier(() => app.shell.activateById(panel.id)));
+  const toasts = new Toasts(
+    notifier({
+      get isVisible() {
+        return panel.isVisible;
+      },
+      show: () => app.shell.activateById(panel.id),
+    }),
+  );
   kernels.alerted.connect(({ session, alerts }) => {
     const { phase } = session.client;
     toasts.hear(session, phase.is === 'live' ? (phase.hello.lake ?? '') : '', alerts);

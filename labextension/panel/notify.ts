@@ -5,17 +5,23 @@ import type { Session } from '../client/session';
 import type { Notifier, Toast } from './toasts';
 
 /** How long one is shown, in milliseconds; after that it is in the list of notifications. */
-const SHOWN = 20_000;
+const SHOWN = 6_000;
 
-/** `openPanel` shows the panel, where all of them stand. */
-export function notifier(openPanel: () => void): Notifier<Session> {
+/** The panel, where all of them stand. */
+export interface AlertPlace {
+  readonly isVisible: boolean;
+  show(): void;
+}
+
+/** Where the panel is seen they are in the list of notifications alone: it has them in its strip. */
+export function notifier(panel: AlertPlace): Notifier<Session> {
   const optionsOf = ({ only }: Toast, session: Session) => ({
-    autoClose: SHOWN,
+    autoClose: panel.isVisible ? 0 : SHOWN,
     actions: [{ label: 'Show', callback: () => show(only, session) }],
   });
   const show = (only: Toast['only'], session: Session) => {
     if (only === null || only.of === 'STREAM') {
-      openPanel();
+      panel.show();
     }
     if (only?.of === 'STREAM') {
       session.choose(only.name);

@@ -102,6 +102,7 @@ export function taskRun(fields: Partial<TaskRunRow> = {}): TaskRunRow {
     attempt: 1,
     rows: 2,
     message: null,
+    quiet: false,
     ...fields,
   };
 }

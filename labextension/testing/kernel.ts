@@ -171,6 +171,9 @@ export const alert = (
   since: '2026-01-01T01:00:00Z',
   code: null,
   message: kind === 'FAILED' && name === 'daily' ? 'DT-2105: no' : null,
+  behind_since: null,
+  target: null,
+  cause: null,
   ...more,
 });
 

@@ -87,7 +87,7 @@ export type TaskRunState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 
 
 export type TaskTrigger = 'SCHEDULE' | 'EXECUTE TASK';
 
-/** One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message` says why it failed, was skipped or waits. */
+/** One run, as TASK_HISTORY has it; one that waits or was skipped has no `start`. `message` says why it failed, was skipped or waits; `quiet`: it was skipped as there was nothing to do. */
 export interface TaskRunRow {
   readonly state: TaskRunState;
   readonly trigger: TaskTrigger;
@@ -97,6 +97,7 @@ export interface TaskRunRow {
   readonly attempt: number;
   readonly rows: number | null;
   readonly message: string | null;
+  readonly quiet: boolean;
 }
 
 /** Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next` is its next tick while it is started; `failures` are those in a row. */
@@ -148,7 +149,7 @@ export interface EventMessage {
 
 export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE' | 'REFUSED';
 
-/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. */
+/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it. */
 export interface AlertRow {
   readonly kind: AlertKind;
   readonly of: string;
@@ -156,6 +157,9 @@ export interface AlertRow {
   readonly since: Instant;
   readonly code: string | null;
   readonly message: string | null;
+  readonly behind_since: Instant | null;
+  readonly target: number | null;
+  readonly cause: string | null;
 }
 
 /** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */

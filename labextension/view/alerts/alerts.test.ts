@@ -48,6 +48,38 @@ test('many are counted and folded, and the place of the focus is kept', () => {
   expect(host.choose).toHaveBeenCalledWith('s');
 });
 
+test('ages go on with the kernel, and what keeps a late table is said', () => {
+  vi.useFakeTimers({ now: 0 });
+  view.dispose();
+  view = mountAlerts(root, host);
+  const late = alert('LATE', 'daily', {
+    message: 'Its lag is 16 s, its target lag 10 s.',
+    behind_since: '2025-12-31T23:59:44Z',
+    since: '2025-12-31T23:59:59Z',
+    target: 10,
+    cause: 'UPSTREAM_SUSPENDED: up is suspended.',
+  });
+  const shown = () => rows()[0]!.replace('LATEdaily', '');
+  view.update(alerts(late));
+  const why = 'UPSTREAM_SUSPENDED: up is suspended.';
+  expect(shown()).toBe(`daily is late. Its lag is 16 s of 10 s. ${why}for 1 s`);
+  expect(said()).toBe(`daily is late. Its target lag is 10 s. ${why}`); // not read out each second
+  vi.advanceTimersByTime(1_200_000);
+  expect(shown()).toBe(`daily is late. Its lag is 20 min 16 s of 10 s. ${why}for 20 min`);
+  view.dispose();
+  vi.advanceTimersByTime(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+test('without a kernel an alert does not age', () => {
+  view.dispose();
+  view = mountAlerts(root, { ...host, live: false });
+  const since = '2025-12-31T23:59:00Z';
+  view.update(alerts(alert('FAILED', 'daily', { since })));
+  expect(rows()[0]).toContain('for 1 min');
+});
+
 test('hidden by a button, they come back with another one, and not by being told again', () => {
   view.update(alerts(alert('LATE', 'a')));
   find('[aria-label="Hide this alert"]')!.click();

@@ -2,10 +2,11 @@
 import { h, type Host, type View } from '../elements/dom';
 import { button, frame, keepingPlace, pill } from '../elements/parts';
 import { oneLine } from '../elements/text';
-import { timeElement } from '../elements/units';
+import { local, utc } from '../elements/units';
 import type { AlertRow, AlertsMessage } from '../wire';
 import alertsCss from './alerts.raw.css';
-import { countsOf, isGrave, keyOf, sentenceOf, sentenceOfAll } from './words';
+import { Clock, type Now } from '../elements/clock';
+import { ageOf, countsOf, isGrave, keyOf, sentenceOf, sentenceOfAll } from './words';
 
 export { isGrave, keyOf, sentenceOfAll } from './words';
 
@@ -13,12 +14,19 @@ export function mountAlerts(root: HTMLElement, host: Host): View<AlertsMessage |
   return new AlertStrip(root, host);
 }
 
+/** How often ages are told, in milliseconds. */
+const TICK = 1_000;
+
 class AlertStrip implements View<AlertsMessage | null> {
   private readonly _frame: HTMLElement;
   /** It is there from the beginning, so that what comes into it is read out. */
   private readonly _said = h('span', { class: 'dtj-alerts-said', role: 'status' });
   private readonly _body = h('div', { class: 'dtj-alerts-body' });
   private _hidden: ReadonlySet<string> = new Set();
+  private _clock = new Clock(Date.now, false);
+  /** What says the age of what stands, at the moment of which it is told. */
+  private _aging: ((now: Now) => void)[] = [];
+  private readonly _ticking: ReturnType<typeof setInterval>;
 
   constructor(
     root: HTMLElement,
@@ -26,10 +34,14 @@ class AlertStrip implements View<AlertsMessage | null> {
   ) {
     this._frame = frame(root, 'alerts', alertsCss);
     this._frame.append(this._said, this._body);
+    this._ticking = setInterval(() => _host.live && this._age(), TICK);
   }
 
   update(message: AlertsMessage | null): void {
     const alerts = message?.alerts ?? [];
+    this._clock = new Clock(Date.now, this._host.live);
+    this._clock.tell(message?.as_of ?? null);
+    this._aging = [];
     const shown = alerts.some(alert => !this._hidden.has(keyOf(alert))) ? alerts : [];
     const words = shown.length ? sentenceOfAll(shown) : '';
     if (this._said.textContent !== words) {
@@ -38,9 +50,16 @@ class AlertStrip implements View<AlertsMessage | null> {
     keepingPlace(this._frame, () =>
       this._body.replaceChildren(...(shown.length ? [this._box(shown)] : [])),
     );
+    this._age();
+  }
+
+  private _age(): void {
+    const now = this._clock.now();
+    this._aging.forEach(tell => tell(now));
   }
 
   dispose(): void {
+    clearInterval(this._ticking);
     this._frame.remove();
   }
 
@@ -70,14 +89,13 @@ class AlertStrip implements View<AlertsMessage | null> {
       class: 'dtj-link',
       'data-key': `alert:${keyOf(alert)}`,
     });
-    return h(
-      'li',
-      {},
-      pill(alert.kind, isGrave(alert) ? 'bad' : 'warn'),
-      name,
-      h('span', { class: 'dtj-alerts-text' }, sentenceOf(alert)),
-      h('span', { class: 'dtj-soft' }, timeElement(alert.since)),
-    );
+    const text = h('span', { class: 'dtj-alerts-text' });
+    const age = h('time', { class: 'dtj-soft', datetime: alert.since, title: utc(alert.since) });
+    this._aging.push(now => {
+      write(text, sentenceOf(alert, now));
+      write(age, now === null ? local(alert.since) : ageOf(alert, now));
+    });
+    return h('li', {}, pill(alert.kind, isGrave(alert) ? 'bad' : 'warn'), name, text, age);
   }
 
   private _show({ name, of }: AlertRow): void {
@@ -94,5 +112,11 @@ class AlertStrip implements View<AlertsMessage | null> {
     this._body.replaceChildren();
     this._frame.tabIndex = -1; // who hid it by keyboard goes on from here
     this._frame.focus({ preventScroll: true });
+  }
+}
+
+function write(place: HTMLElement, text: string): void {
+  if (place.textContent !== text) {
+    place.textContent = text;
   }
 }

@@ -1,5 +1,7 @@
 /** What is said of alerts, in the panel, in a cell's output and in a notification. */
+import type { Now } from '../elements/clock';
 import { oneLine } from '../elements/text';
+import { duration } from '../elements/units';
 import type { AlertKind, AlertRow } from '../wire';
 
 /** Of one episode: the same for all who hear of it, as often as they do. */
@@ -13,11 +15,30 @@ const PLAIN = 'task ';
 /** Whether something goes wrong; what is late alone goes on. */
 export const isGrave = ({ kind }: AlertRow): boolean => kind !== 'LATE';
 
-/** One in a line that says of what it is. */
-export function sentenceOf({ kind, of, name, message }: AlertRow): string {
-  const known = message ?? '';
+/** One in a line that says of what it is, and why; at `now` also how large a lag has become. */
+export function sentenceOf(alert: AlertRow, now: Now = null): string {
+  const { kind, of, name, message } = alert;
+  const known = kind === 'LATE' ? lateness(alert, now) : (message ?? '');
   const bare = name.startsWith(PLAIN) ? name.slice(PLAIN.length) : name;
   return oneLine(known.includes(bare) ? known : `${headOf(kind, of, bare)} ${known}`.trim());
+}
+
+/** The lag as it is now; as long as nobody tells the time only what it may be. */
+function lateness({ behind_since, target, cause, message }: AlertRow, now: Now): string {
+  if (!behind_since || target === null) {
+    return [message, cause].filter(Boolean).join(' ');
+  }
+  const lag = now === null ? null : Math.floor((now - Date.parse(behind_since)) / 1000);
+  const may = duration(target);
+  const told =
+    lag === null ? `Its target lag is ${may}.` : `Its lag is ${duration(lag)} of ${may}.`;
+  return [told, cause].filter(Boolean).join(' ');
+}
+
+/** For how long it has stood. */
+export function ageOf({ since }: AlertRow, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
+  return `for ${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)}`;
 }
 
 function headOf(kind: AlertKind, of: string, name: string): string {

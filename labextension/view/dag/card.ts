@@ -128,7 +128,11 @@ export class Card {
   private mark(now: Now): void {
     const node = this._node;
     set(this.element, 'data-kind', node.kind);
-    set(this.element, 'data-state', node.sink?.state ?? node.state);
+    set(
+      this.element,
+      'data-state',
+      words.isQuiet(node) ? 'QUIET' : (node.sink?.state ?? node.state),
+    );
     set(this.element, 'data-standing', words.hasStanding(node) ? 'true' : null);
     set(this.element, 'data-idle', words.isIdle(node) ? 'true' : null);
     set(this.element, 'data-suspended', words.isSuspended(node) ? 'true' : null);
@@ -140,8 +144,9 @@ export class Card {
     const own = words.isOwn(node);
     const idle = words.isIdle(node);
     const state = idle ? 'SKIPPED' : node.state;
-    show(inside.sign, `${own} ${state} ${node.kind}`, () =>
-      own ? icon(stateGlyph(state)) : kindSign(node.kind),
+    const quiet = words.isQuiet(node);
+    show(inside.sign, `${own} ${state} ${quiet} ${node.kind}`, () =>
+      own ? icon(stateGlyph(state, quiet ? 'idle' : undefined)) : kindSign(node.kind),
     );
     writeName(inside.name, oneLine(node.name));
     const problem = node.error !== null && !idle;

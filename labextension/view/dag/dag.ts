@@ -2,7 +2,7 @@
 import type { Host } from '../elements/dom';
 import { sentence } from '../elements/parts';
 import type { EventMessage, GraphMessage, TargetLag } from '../wire';
-import { Clock } from './clock';
+import { Clock } from '../elements/clock';
 import { ableOf, type Command, perform } from './commands';
 import { pressed, type Keys } from './keyboard';
 import { arrowFrom } from './moves';

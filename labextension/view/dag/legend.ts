@@ -4,7 +4,7 @@ import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
 import { local, plural } from '../elements/units';
 import type { GraphMessage, RefreshState, SinkState } from '../wire';
 import { errorSign, lateSign, pauseSign, retrySign } from '../icons/signs';
-import { hasStanding, isIdle, isSuspended, lagShare, spoken, type Now } from './words';
+import { hasStanding, isIdle, isQuiet, isSuspended, lagShare, spoken, type Now } from './words';
 
 export class Legend {
   readonly element = h('div', { class: 'dtj-bar dtj-dag-foot' });
@@ -21,7 +21,7 @@ export class Legend {
       state =>
         [
           spoken(state),
-          tables.filter(node => node.state === state && !isIdle(node)).length,
+          tables.filter(node => node.state === state && !isIdle(node) && !isQuiet(node)).length,
           () => icon(stateGlyph(state)),
         ] as const,
     );

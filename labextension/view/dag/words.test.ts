@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { AS_OF, ago, sink, source, table, task } from '../../testing/graphs';
+import { AS_OF, ago, sink, source, table, task, taskRun } from '../../testing/graphs';
 import {
   changeText,
   facts,
@@ -119,6 +119,17 @@ test.each([
   const node = { ...IDLE, ...fields };
   expect(outcome(node).text).toBe(text);
   expect(standingText(node, NOW)).toBe(standing);
+});
+
+test('a task that had nothing to do is grey', () => {
+  const quiet = taskRun({ state: 'SKIPPED', quiet: true });
+  expect(outcome(task('load', { last: quiet }))).toEqual({
+    text: 'SKIPPED',
+    token: 'soft',
+    action: null,
+  });
+  const lost = { ...quiet, quiet: false };
+  expect(outcome(task('load', { last: lost })).token).toBe('warn');
 });
 
 test('a change is worth hearing when the state or the data is another', () => {

@@ -1,12 +1,12 @@
 /** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
 import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
+import type { Now } from '../elements/clock';
 import { oneLine } from '../elements/text';
 import type { TokenName } from '../elements/theme';
 import { bytes, count, duration, exact, plural, utc } from '../elements/units';
 import type { GraphNode, NodeKind, RefreshAction, SinkDelivery, TaskRunRow } from '../wire';
 
-/** A time in milliseconds since 1970, on the kernel's clock. */
-export type Now = number | null;
+export type { Now } from '../elements/clock';
 
 export const KIND_WORDS: Readonly<Record<NodeKind, string>> = {
   table: 'table',
@@ -101,7 +101,15 @@ export function outcome(node: GraphNode): Outcome {
   return { text, token: tokenOfState(node), action: null };
 }
 
+/** Whether it is a task whose last run had nothing to do. */
+export function isQuiet(node: GraphNode): boolean {
+  return node.task?.last?.quiet === true;
+}
+
 function tokenOfState(node: GraphNode): TokenName {
+  if (isQuiet(node)) {
+    return 'soft';
+  }
   return node.state ? (STATE_TOKENS[node.state] as TokenName) : 'soft';
 }
 

@@ -37,17 +37,34 @@ export function historyTable(
   all: boolean | null,
   switched: (all: boolean) => void,
 ): HTMLElement {
-  const empty = message.rows.filter(isEmpty).length;
-  const whole = all ?? empty <= message.rows.length / 2;
-  const rows = whole ? message.rows : message.rows.filter(row => !isEmpty(row));
+  const draw = (rows: readonly HistoryRow[]) => table({ ...message, rows });
+  return folded(message.rows, isEmpty, 'unchanged', { all, switched }, draw);
+}
+
+/** Whether the quiet rows are shown; `all` is null while nobody said. */
+export interface Folding {
+  readonly all: boolean | null;
+  readonly switched: (all: boolean) => void;
+}
+
+/** Rows, and a box that shows the quiet ones, of which it says how many they are. */
+export function folded<R>(
+  rows: readonly R[],
+  isQuiet: (row: R) => boolean,
+  words: string,
+  { all, switched }: Folding,
+  draw: (rows: readonly R[]) => HTMLElement,
+): HTMLElement {
+  const quiet = rows.filter(isQuiet).length;
+  const whole = all ?? quiet <= rows.length / 2;
   const box = h('input', { type: 'checkbox', 'data-key': 'no-data' });
   box.checked = whole;
   box.addEventListener('change', () => switched(box.checked));
   return h(
     'div',
     {},
-    empty ? h('label', { class: 'dtj-small' }, box, ` show ${exact(empty)} unchanged`) : null,
-    table({ ...message, rows }),
+    quiet ? h('label', { class: 'dtj-small' }, box, ` show ${exact(quiet)} ${words}`) : null,
+    draw(whole ? rows : rows.filter(row => !isQuiet(row))),
   );
 }
 

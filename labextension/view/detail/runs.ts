@@ -1,5 +1,6 @@
 /** The newest runs of a task, a row each: outcome, times, rows, and why below. */
 import { h } from '../elements/dom';
+import { folded, type Folding } from './history';
 import { icon, STATE_TOKENS, stateGlyph } from '../icons/marks';
 import { scrolling } from '../elements/table';
 import { oneLine } from '../elements/text';
@@ -16,9 +17,22 @@ const HEADINGS = [
   { text: 'trigger' },
 ];
 
-export function runsTable(title: string, runs: readonly TaskRunRow[]): HTMLElement {
-  const rows = runs.flatMap((run, i) => shown(run, i % 2 === 1));
-  return h('div', { class: 'dtj-history' }, scrolling(title, HEADINGS, rows));
+/** The runs that had something to do, and a box that shows the others. */
+export function runsTable(
+  title: string,
+  runs: readonly TaskRunRow[],
+  folding: Folding,
+): HTMLElement {
+  return folded(
+    runs,
+    run => run.quiet,
+    'skipped: nothing to do',
+    folding,
+    rows => {
+      const drawn = rows.flatMap((run, i) => shown(run, i % 2 === 1));
+      return h('div', { class: 'dtj-history' }, scrolling(title, HEADINGS, drawn));
+    },
+  );
 }
 
 function shown(run: TaskRunRow, even: boolean): HTMLElement[] {
@@ -44,10 +58,11 @@ function shown(run: TaskRunRow, even: boolean): HTMLElement[] {
   return [first, h('tr', { class: `dtj-why ${class_ ?? ''}` }, why)];
 }
 
-function outcome({ state }: TaskRunRow): Child[] {
+function outcome({ state, quiet }: TaskRunRow): Child[] {
+  const [token, weight] = quiet ? ['soft', 400] : [STATE_TOKENS[state], 600];
   const word =
     state === 'SUCCEEDED'
       ? h('span', { class: 'dtj-unseen' }, state)
-      : h('span', { class: `dtj-c-${STATE_TOKENS[state]}`, style: 'font-weight:600' }, state);
-  return [icon(stateGlyph(state)), word];
+      : h('span', { class: `dtj-c-${token}`, style: `font-weight:${weight}` }, state);
+  return [icon(stateGlyph(state, quiet ? 'idle' : undefined)), word];
 }

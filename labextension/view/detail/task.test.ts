@@ -54,6 +54,19 @@ afterEach(() => {
   root.remove();
 });
 
+test('runs that had nothing to do are folded, and grey when they are wanted', () => {
+  const quiet = taskRun({ state: 'SKIPPED', rows: null, message: 'It is false.', quiet: true });
+  const lost = taskRun({ state: 'SKIPPED', rows: null, message: 'load, before it, is FAILED.' });
+  view.update(message({ runs: [quiet, quiet, quiet, lost, taskRun()] }));
+  const outcomes = () => cells().filter(row => row.length > 1);
+  expect(outcomes().map(([outcome]) => outcome)).toEqual(['SKIPPED', 'SUCCEEDED']);
+  expect(root.querySelector('.dtj-c-warn')!.textContent).toBe('SKIPPED');
+  expect(get('no-data').parentElement!.textContent).toBe(' 3 skipped: nothing to do');
+  get('no-data').click();
+  expect(outcomes()).toHaveLength(5);
+  expect(root.querySelectorAll('.dtj-history .dtj-c-soft')).toHaveLength(3);
+});
+
 test('it says when it runs, what it reads and writes, and what became of each run', () => {
   const failed = taskRun({ state: 'FAILED', rows: null, attempt: 2, message: 'no such column' });
   const waits = taskRun({ state: 'SCHEDULED', start: null, end: null, rows: null });

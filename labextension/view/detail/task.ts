@@ -1,5 +1,6 @@
 /** All about one task, and what can be done with it. */
 import { runsTable } from './runs';
+import type { Folding } from './history';
 import { section, StandingView } from './standing';
 import { h } from '../elements/dom';
 import { errorBlock, facts, nothing, pill } from '../elements/parts';
@@ -14,6 +15,9 @@ export function mountTask(root: HTMLElement, host: Host): View<TaskMessage> {
 }
 
 class TaskView extends StandingView<TaskMessage> {
+  /** Whether runs that had nothing to do are listed; null while nobody said. */
+  private _all: boolean | null = null;
+
   protected title({ name, node }: TaskMessage): HTMLElement {
     const { state } = node.task!;
     const started = state === 'STARTED';
@@ -33,7 +37,7 @@ class TaskView extends StandingView<TaskMessage> {
       section(
         'Runs',
         message.runs.length
-          ? runsTable(`Runs of ${message.name}`, message.runs)
+          ? runsTable(`Runs of ${message.name}`, message.runs, this._folding())
           : nothing('No run yet', 'Resume starts it, or Run now.'),
       ),
     ];
@@ -55,6 +59,14 @@ class TaskView extends StandingView<TaskMessage> {
       ['warehouse', oneLine(node.warehouse ?? '')],
       message.comment ? ['comment', clean(message.comment)] : null,
     );
+  }
+
+  private _folding(): Folding {
+    const switched = (all: boolean) => {
+      this._all = all;
+      this._draw();
+    };
+    return { all: this._all, switched };
   }
 
   private _links(names: readonly string[]): HTMLElement {

@@ -78,9 +78,12 @@ export function kindGlyph(kind: NodeKind): SVGPathElement {
   return sign(KINDS[kind], 'soft', 1.2);
 }
 
-/** A disc or ring of 14 pixels about (0, 0) with its sign; a dashed ring for any other word. */
-export function stateGlyph(state: RefreshState | null): SVGGElement {
-  const token = state === null ? 'idle' : (STATE_TOKENS[state] ?? 'idle');
+/**
+ * A disc or ring of 14 pixels about (0, 0) with its sign, in the colour of the state or of `by`; a
+ * dashed ring for any other word.
+ */
+export function stateGlyph(state: RefreshState | null, by?: TokenName): SVGGElement {
+  const token = by ?? (state === null ? 'idle' : (STATE_TOKENS[state] ?? 'idle'));
   const disc = state && DISCS[state];
   if (disc) {
     const round = s('circle', { r: 7, style: `fill:${ink(token)}` });

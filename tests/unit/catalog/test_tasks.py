@@ -21,6 +21,7 @@ from dt_jupyter.model import (
     TaskTrigger,
     Warehouse,
 )
+from dt_jupyter.reports import TaskReports
 from tests.unit.catalog_lab import Lab, at, name, refused
 
 BUSY = Reason("BUSY", "It ran.")
@@ -103,6 +104,20 @@ def test_a_tick_is_taken_once_by_whoever_is_first(lab: Lab) -> None:
     assert begun(lab.catalog, made, tick=180) == ()
     assert len(begun(lab.catalog, made, tick=180, trigger=BY_HAND)) == 1
     assert lab.catalog.task(name("a")).last_tick == at(120)
+
+
+def test_runs_that_had_nothing_to_do_do_not_hide_the_others(lab: Lab) -> None:
+    made = lab.catalog.create_task(task("a"))
+    (run,) = begun(lab.catalog, made)
+    lab.catalog.claim_task_run(run, 1000)
+    lab.catalog.finish_task_run(run, TaskRunState.SUCCEEDED, rows=5)
+    lab.catalog.skip_tick(made, at(120), BUSY)
+    for tick in range(180, 180 + 60 * 30, 60):
+        lab.catalog.skip_tick(made, at(tick), Reason("CONDITION_FALSE", "It is false."))
+    found = TaskReports(lab.catalog).one(made, at(9999)).runs
+    assert [r.quiet for r in found] == [True] * 20 + [False] * 2
+    assert [r.state for r in found[20:]] == [TaskRunState.SKIPPED, TaskRunState.SUCCEEDED]
+    assert [r.code for r in found[20:]] == ["BUSY", None]
 
 
 def test_a_run_is_claimed_and_ended_once(lab: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,11 +11,14 @@ from typing import Any, cast
 import pytest
 
 from dt_jupyter.catalog import Catalog
+from dt_jupyter.dispatch.alert_teller import alerts_message
 from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.rights.access import Access
+from dt_jupyter.model import Alert, AlertKind, Reason
+from dt_jupyter.reports import GraphNode
 from dt_jupyter.watching import AlertWatch
-from tests.unit.catalog_lab import Lab
+from tests.unit.catalog_lab import Lab, at
 
 SOON = 20
 
@@ -48,7 +52,7 @@ def engine_of(catalog: Catalog) -> Engine:
     context = SimpleNamespace(
         catalog=catalog,
         clock=catalog.clock,
-        access=cast(Access, SimpleNamespace(bound=False)),
+        access=cast(Access, SimpleNamespace(bound=False, sees=lambda name: True)),
         alerts=AlertWatch(catalog, lambda stream: None, lambda event: event),
         events=SimpleNamespace(listen=lambda heard, closed: lambda: None),
     )
@@ -75,6 +79,32 @@ def test_of_twenty_that_fail_at_once_there_is_one_message(lab: Lab) -> None:
     assert engine.context.alerts.watched
     first.leave()
     assert not engine.context.alerts.watched, "nobody looks for nobody"
+
+
+def test_what_is_late_says_since_when_and_why_unless_something_graver_is_said(lab: Lab) -> None:
+    engine = engine_of(lab.catalog)
+    since = lab.refresh(1, dt="t3").data_timestamp
+    table = lab.dt("t3")
+    waits = Reason("UPSTREAM_SUSPENDED", "up, which it reads, is suspended.")
+    node = GraphNode(table.name, "dynamic_table", table, standing=waits)
+    context: Any = engine.context
+    context.nodes = SimpleNamespace(one=lambda *_: node)
+    made = Alert(AlertKind.LATE, "DYNAMIC_TABLE", table.name, table.id, at(50), target=10.0)
+    failed = replace(made, kind=AlertKind.FAILED)
+    standing = [made]
+    context.alerts = SimpleNamespace(standing=lambda: tuple(standing))
+    (row,) = alerts_message(engine).alerts
+    assert (row.behind_since, row.target) == (since.datetime, 10.0)
+    assert row.cause == str(waits)
+    node = replace(node, standing=None)
+    context.scheduling = SimpleNamespace(waits=lambda: ["t3: CONCURRENCY_LIMIT: It is full.", "x"])
+    assert alerts_message(engine).alerts[0].cause == "CONCURRENCY_LIMIT: It is full."
+    lab.begin(60, dt="t3")
+    assert alerts_message(engine).alerts[0].cause == "Its refresh runs."
+    standing.append(failed)
+    assert [a.kind for a in alerts_message(engine).alerts] == [AlertKind.FAILED]
+    standing.append(replace(made, object_id="other"))
+    assert len(alerts_message(engine).alerts) == 2
 
 
 def test_a_lake_that_is_opened_later_and_another_one(lab: Lab, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 /** The kernel's clock, by the instants that its messages tell. */
 import type { Instant } from '../wire';
-import type { Now } from './words';
+/** A time in milliseconds since 1970, on the kernel's clock. */
+export type Now = number | null;
 
 export class Clock {
   /** Kernel's clock minus the browser's, in milliseconds, and the last instant told. */
