@@ -26,7 +26,7 @@ export function runsTable(
   return folded(
     runs,
     run => run.quiet,
-    'skipped: nothing to do',
+    'skipped (nothing to do)',
     folding,
     rows => {
       const drawn = rows.flatMap((run, i) => shown(run, i % 2 === 1));

@@ -61,7 +61,7 @@ test('runs that had nothing to do are folded, and grey when they are wanted', ()
   const outcomes = () => cells().filter(row => row.length > 1);
   expect(outcomes().map(([outcome]) => outcome)).toEqual(['SKIPPED', 'SUCCEEDED']);
   expect(root.querySelector('.dtj-c-warn')!.textContent).toBe('SKIPPED');
-  expect(get('no-data').parentElement!.textContent).toBe(' 3 skipped: nothing to do');
+  expect(get('no-data').parentElement!.textContent).toBe(' show 3 skipped (nothing to do)');
   get('no-data').click();
   expect(outcomes()).toHaveLength(5);
   expect(root.querySelectorAll('.dtj-history .dtj-c-soft')).toHaveLength(3);
