@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.rights.access import Access
@@ -26,8 +27,8 @@ def alert_function(context: Context, handler: AlertFunction | str) -> AlertFunct
 
 def seen_alerts(alerts: Iterable[Alert], access: Access) -> tuple[Alert, ...]:
     """Those that the session's role may see, as it may see them."""
-    events = (seen_event(access, alert_event(alert, alert.since)) for alert in alerts)
-    return tuple(alert_in(event) for event in events if event is not None)
+    told = ((a, seen_event(access, alert_event(a, a.since))) for a in alerts)
+    return tuple(replace(alert_in(e), target=a.target) for a, e in told if e is not None)
 
 
 __all__ = ["alert_function", "seen_alerts"]

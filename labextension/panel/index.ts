@@ -16,7 +16,6 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStateDB } from '@jupyterlab/statedb';
 
 import type { Session } from '../client/session';
-import { NEW_TABLE } from '../view/elements/sqlTexts';
 import { type Document, placeOf } from './documents';
 import { GraphContent, graphTab } from './graphTab';
 import { panelIcon } from './icon';
@@ -168,7 +167,7 @@ function addCommands(
   commands.addCommand(COMMANDS.create, {
     label: 'New Dynamic Table',
     isEnabled: () => panel.place !== null,
-    execute: () => panel.place?.cells.insert(NEW_TABLE),
+    execute: () => panel.insertTemplate(),
   });
   commands.addCommand(COMMANDS.refresh, {
     label: 'Refresh a Dynamic Table…',

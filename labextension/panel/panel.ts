@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 import type { Session } from '../client/session';
 import { type Beside, h } from '../view/elements/dom';
 import { button } from '../view/elements/parts';
-import { NEW_TABLE } from '../view/elements/sqlTexts';
+import { templateFor } from '../view/elements/template';
 import { oneLine } from '../view/elements/text';
 import { adopt } from '../view/elements/theme';
 import { Board } from './board';
@@ -66,6 +66,13 @@ export class LineagePanel extends Widget {
   }
 
   /** The session that is shown, if there is one. */
+  /** A cell that makes a dynamic table, over a table that the lake has. */
+  async insertTemplate(): Promise<void> {
+    const cells = this._place?.cells;
+    const code = await templateFor(this.session);
+    cells?.insert(code);
+  }
+
   get session(): Session | null {
     return shownOf(this._place, this._kernels).held?.session ?? null;
   }
@@ -202,7 +209,7 @@ export class LineagePanel extends Widget {
       ),
       ...(full
         ? [
-            tool('+', 'New dynamic table', () => this._place?.cells.insert(NEW_TABLE)),
+            tool('+', 'New dynamic table', () => void this.insertTemplate()),
             tool('⇩', 'Export definitions to a cell', () => void this._export(held!.session)),
             tool('⟳', 'Reload', () => held!.session.refresh()),
             tool('⤢', 'Open the graph as a tab', this._openGraph),

@@ -38,6 +38,22 @@ export function zoomed(camera: Camera, factor: number, [x, y]: Point): Camera {
   return { x: x - (x - camera.x) * by, y: y - (y - camera.y) * by, scale };
 }
 
+/** The camera scaled about the middle of a box, which is moved into view if it lies outside. */
+export function zoomedAt(camera: Camera, factor: number, box: Rectangle, view: Size): Camera {
+  const { x, y, width, height } = onScreen(camera, box);
+  const centre: Point = [x + width / 2, y + height / 2];
+  const next = zoomed(camera, factor, centre);
+  const shift = (at: number, size: number, room: number): number => {
+    const half = Math.min((size * next.scale) / 2 + MARGIN, room / 2);
+    return Math.min(Math.max(at, half), room - half) - at;
+  };
+  return moved(
+    next,
+    shift(centre[0], box.width, view.width),
+    shift(centre[1], box.height, view.height),
+  );
+}
+
 export function moved(camera: Camera, dx: number, dy: number): Camera {
   return { ...camera, x: camera.x + dx, y: camera.y + dy };
 }

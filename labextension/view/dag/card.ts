@@ -4,6 +4,7 @@ import { actionGlyph, icon, stateGlyph } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import type { GraphNode } from '../wire';
 import type { Placed, Size } from './layout/index';
+import { writeName } from './names';
 import { errorSign, kindSign, pauseSign } from '../icons/signs';
 import * as words from './words';
 import type { Now } from './words';
@@ -11,9 +12,15 @@ import type { Now } from './words';
 const OWN: Size = { width: 264, height: 94 };
 const OTHER: Size = { width: 212, height: 48 };
 
-/** The size of a card depends on its kind alone: no change of state ever moves a box. */
+/** How far a card is widened for a long name, in all, and about how wide a character of it is. */
+const WIDENED = 1.5;
+const [WIDE, ASIDE] = [7.8, 62];
+
+/** The size of a card depends on its kind and name: no change of state ever moves a box. */
 export function cardSize(node: GraphNode): Size {
-  return words.hasStanding(node) ? OWN : OTHER;
+  const { width, height } = words.hasStanding(node) ? OWN : OTHER;
+  const wanted = Math.ceil(Array.from(node.name).length * WIDE) + ASIDE;
+  return { width: Math.min(width * WIDENED, Math.max(width, wanted)), height };
 }
 
 /** The lines of a card that was looked at. */
@@ -34,6 +41,8 @@ interface Inside {
 export class Card {
   readonly element: HTMLElement;
   private inside: Inside | null = null;
+  /** How many characters of the name there is room for; null where its line gives way. */
+  private room: number | null = null;
   private readonly columns = h('div', { class: 'dtj-node-columns dtj-text', dir: 'auto' });
 
   constructor(
@@ -102,6 +111,14 @@ export class Card {
     this.element.prepend(lines, moreButton());
   }
 
+  /** The name as it is read from here. */
+  sizeName(room: number | null): void {
+    this.room = room;
+    if (this.inside) {
+      writeName(this.inside.name, oneLine(this._node.name), room);
+    }
+  }
+
   /** Lag goes on: write what follows from the clock. */
   tick(now: Now): void {
     if (this.inside && (words.isOwn(this._node) || this._node.sink !== null)) {
@@ -148,7 +165,7 @@ export class Card {
     show(inside.sign, `${own} ${state} ${quiet} ${node.kind}`, () =>
       own ? icon(stateGlyph(state, quiet ? 'idle' : undefined)) : kindSign(node.kind),
     );
-    writeName(inside.name, oneLine(node.name));
+    writeName(inside.name, oneLine(node.name), this.room);
     const problem = node.error !== null && !idle;
     show(inside.error, String(problem), () => (problem ? errorSign() : null));
     if (words.hasStanding(node)) {
@@ -200,6 +217,7 @@ export class Card {
     write(inside.next, next);
     write(inside.rows, (broken && next) || idle ? '' : words.rowsText(node)); // no room for all three
     set(inside.lag, 'data-idle', idle ? 'true' : null);
+    set(inside.lag, 'data-long', broken || idle ? 'true' : null);
     set(inside.lag, 'data-late', broken || (share !== null && share > 1) ? 'true' : null);
     set(inside.meter.parentElement!, 'hidden', words.limitOf(node) === null ? '' : null);
     const width = `${Math.min(share ?? 0, 1) * 100}%`;
@@ -227,19 +245,6 @@ export function set(element: Element, name: string, value: string | null): void 
 function write(element: Element, text: string): void {
   if (element.textContent !== text) {
     element.textContent = text;
-  }
-}
-
-/** What is kept of the end of a name where its middle is left out. */
-const TAIL = 7;
-
-/** Two parts, the first of which gives way: names differ at both ends. */
-function writeName(place: HTMLElement, name: string): void {
-  if (place.textContent !== name) {
-    const chars = Array.from(name);
-    const cut = chars.length > 2 * TAIL ? chars.length - TAIL : 0;
-    const head = h('span', { class: 'dtj-text' }, chars.slice(0, cut).join(''));
-    place.replaceChildren(...(cut ? [head] : []), h('span', {}, chars.slice(cut).join('')));
   }
 }
 

@@ -71,7 +71,7 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
       ...entry('lag', 'Target lag …', own && live),
     ],
     [
-      ...entry('details', 'Details', own && views),
+      ...entry('details', 'Details', node.kind !== 'stage' && views),
       ...entry('replay', 'Replay', kept && views && live),
       ...entry('history', 'History as a DataFrame', own && cells),
       ...entry('jump', 'Go to its cell', cells),

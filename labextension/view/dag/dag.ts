@@ -1,4 +1,5 @@
 /** The graph as a whole: what happens becomes an action, its new state is drawn, its effects are done. */
+import { templateFor } from '../elements/template';
 import type { Host } from '../elements/dom';
 import { sentence } from '../elements/parts';
 import type { EventMessage, GraphMessage, TargetLag } from '../wire';
@@ -36,6 +37,7 @@ export class Dag {
       act: (action: Action) => void this.act(action),
       search: (text: string) => this.search(text),
       able: () => ableOf(host),
+      example: () => templateFor(host),
       insert: host.cells ? (code: string) => host.cells?.insert(code) : null,
       now: () => this.clock.now(),
     };
@@ -241,7 +243,7 @@ export class Dag {
   }
 
   private readonly keys: Keys = {
-    zoom: factor => this.scene.viewport.zoom(factor, undefined, true),
+    zoom: factor => this.scene.zoom(factor),
     fit: () => this.fit(),
     read: () => void this.act({ is: 'read' }),
     menu: name => void this.act({ is: 'menu', name }),

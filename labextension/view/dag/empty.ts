@@ -3,14 +3,22 @@ import { h } from '../elements/dom';
 import { button } from '../elements/parts';
 import { NEW_TABLE } from '../elements/sqlTexts';
 
-/** `insert` puts the example into a cell; null where there is none to put it into. */
-export function empty(insert: ((code: string) => void) | null): HTMLElement {
+/**
+ * `insert` puts the example into a cell; null where there is none to put it into. The example is
+ * over a table that the lake has, once that is known.
+ */
+export function empty(
+  insert: ((code: string) => void) | null,
+  example: Promise<string> | null,
+): HTMLElement {
+  const shown = h('pre', { class: 'dtj-query' }, NEW_TABLE);
+  void example?.then(code => (shown.textContent = code));
   return h(
     'div',
-    { class: 'dtj-empty' },
+    { class: 'dtj-empty', 'data-known': example !== null },
     h('strong', {}, 'No dynamic tables yet'),
     h('span', {}, 'Make one from a query, and the graph of what it reads appears here:'),
-    h('pre', { class: 'dtj-query' }, NEW_TABLE),
-    insert && button('Insert as a cell', () => insert(NEW_TABLE)),
+    shown,
+    insert && button('Insert as a cell', () => insert(shown.textContent)),
   );
 }

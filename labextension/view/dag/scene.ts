@@ -4,6 +4,7 @@ import { sentence } from '../elements/parts';
 import { Announcer } from './announcer';
 import * as cameras from './camera';
 import { Card, cardSize, set } from './card';
+import { nameRoom } from './names';
 import { Columns } from './columns';
 import { Edges, toggle } from './edges';
 import { empty } from './empty';
@@ -30,6 +31,8 @@ export interface SceneEvents {
   readonly able: () => Able;
   /** Puts code into a cell; null where there is none. */
   readonly insert: ((code: string) => void) | null;
+  /** A cell that makes a dynamic table. */
+  example(): Promise<string>;
   readonly now: () => Now;
 }
 
@@ -104,7 +107,7 @@ export class Scene {
     });
     this.legend = new Legend(text => act({ is: 'search', text, badge: text !== '' }));
     this.toolbox = new Toolbox({
-      zoom: factor => this.viewport.zoom(factor, undefined, true),
+      zoom: factor => this.zoom(factor),
       fit: () => act({ is: 'fit' }),
       read: () => act({ is: 'read' }),
       turn: () => act({ is: 'turn', rightward: !this.rightward }),
@@ -250,8 +253,10 @@ export class Scene {
     const any = message.nodes.length > 0;
     toggle(this.element, 'dtj-bare', !any);
     const shown = this.viewport.element.querySelector('.dtj-empty');
-    if (!any && !shown) {
-      this.viewport.element.append(empty(this.events.insert));
+    const known = message.as_of !== null; // before, nobody told of the lake
+    if (!any && (!shown || (known && !shown.hasAttribute('data-known')))) {
+      shown?.remove();
+      this.viewport.element.append(empty(this.events.insert, known ? this.events.example() : null));
     } else if (any) {
       shown?.remove();
     }
@@ -414,6 +419,17 @@ export class Scene {
     this.fitted = this.viewport.shown;
   }
 
+  /** About the node that is chosen, or has the focus, which is in view after it. */
+  zoom(factor: number): void {
+    const { chosen, roving } = this.state;
+    const box = this.layout.boxes.get(chosen ?? roving ?? '');
+    if (!box || (chosen === null && !this.tree.contains(document.activeElement))) {
+      this.viewport.zoom(factor, undefined, true);
+    } else {
+      this.viewport.zoomAt(factor, box);
+    }
+  }
+
   /** A node in view, near enough to be read. */
   look(name: string): void {
     const box = this.layout.boxes.get(name);
@@ -477,8 +493,12 @@ export class Scene {
   /** Fill empty cards, some in each frame, so that no frame is late for it. */
   private fill(cards: Iterable<Card>): void {
     const now = this.events.now();
+    const { scale } = this.viewport.camera;
+    const few = this.state.shape.names.length <= NARROW_NODES;
     let left = FILLED_A_FRAME;
     for (const card of cards) {
+      const box = this.layout.boxes.get(card.node.name)!;
+      card.sizeName(nameRoom(card.node, box, cameras.detailAt(scale), scale, few));
       if (!card.filled && left-- === 0) {
         this.viewport.later();
         return;

@@ -86,6 +86,12 @@ export class Viewport {
     this.look(camera.zoomed(this._camera, factor, about ?? [width / 2, height / 2]), gliding);
   }
 
+  /** About a box of the world, which is in view after it. */
+  zoomAt(factor: number, box: camera.Rectangle): void {
+    this.options.byHand();
+    this.look(camera.zoomedAt(this._camera, factor, box, this.size), true);
+  }
+
   pan(dx: number, dy: number): void {
     this.options.byHand();
     this.look(camera.moved(this._camera, dx, dy));

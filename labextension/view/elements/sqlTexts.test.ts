@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import type { DetailMessage } from '../wire';
-import { definitionOf, historyCell, selectOf } from './sqlTexts';
+import type { CatalogueItem, DetailMessage } from '../wire';
+import { definitionOf, historyCell, NEW_TABLE, newTableOf, selectOf } from './sqlTexts';
 
 test('a name that SQL would not read is quoted', () => {
   expect(selectOf('daily')).toBe('SELECT * FROM daily');
@@ -19,6 +19,36 @@ test('a definition is the statement that makes the table', () => {
   );
   const below = { ...detail, card: { ...card, target_lag: 'DOWNSTREAM' } } as unknown;
   expect(definitionOf(below as DetailMessage)).toContain('TARGET_LAG = DOWNSTREAM\n');
+});
+
+const item = (kind: string, name: string, ...columns: [string, string][]): CatalogueItem => ({
+  kind,
+  name,
+  state: '',
+  about: '',
+  columns: columns.map(([column, type]) => ({ name: column, type })),
+});
+
+test.each([
+  [[item('stream', 's')], NEW_TABLE],
+  [
+    [
+      item('dynamic_table', 'daily', ['day', 'date']),
+      item('table', 'sales.`odd t`', ['id', 'int'], ['item', 'string'], ['amount', 'double']),
+    ],
+    'SELECT item, sum(amount) AS amount\nFROM sales.`odd t`\nGROUP BY item',
+  ],
+  [
+    [item('table', 't', ['order_id', 'int'], ['my column', 'string'])],
+    'SELECT `my column`, count(*) AS many\nFROM t\nGROUP BY `my column`',
+  ],
+  [
+    [item('table', 't', ['a.b', 'int'], ['n', 'decimal(10,2)'])],
+    'SELECT `a.b`, sum(n) AS n\nFROM t\nGROUP BY `a.b`',
+  ],
+])('a new table is over one that the lake has: %j', (items, sql) => {
+  expect(newTableOf(items)).toContain(sql);
+  expect(newTableOf(items)).toContain('%%dynamic_table my_table');
 });
 
 test('a name in a cell of Python is a string of Python', () => {

@@ -1,0 +1,84 @@
+/** Names on cards: where one does not fit both of its ends stay, since names differ at both. */
+import { h } from '../elements/dom';
+import type { GraphNode } from '../wire';
+import type { Detail } from './camera';
+import type { Size } from './layout/index';
+import { hasStanding } from './words';
+
+/** What is kept of the end of a name where its middle is left out. */
+const TAIL = 7;
+const LONGEST_TAIL = 14;
+/** How wide a character is, as a share of the size of its type. */
+const CHARACTER = 0.58;
+/** What of a card's width is no name: edges, the sign, the gap. */
+const ASIDE = 58;
+
+/** How many characters of a name there is room for; null where it has a line that gives way. */
+export function nameRoom(
+  node: GraphNode,
+  { width }: Size,
+  detail: Detail,
+  scale: number,
+  few: boolean,
+): number | null {
+  if (detail !== 'middle') {
+    return null;
+  }
+  const own = hasStanding(node);
+  const type = own ? clamp(15, 12 / scale, 38) : clamp(14, 11.5 / scale, 36);
+  const line = Math.floor((width - ASIDE) / (CHARACTER * type));
+  return own && !few ? 2 * line - 2 : line; // the first of two lines breaks where a word does
+}
+
+const clamp = (least: number, value: number, most: number): number =>
+  Math.min(most, Math.max(least, value));
+
+/** The name, or as much of both of its ends as there is room for, from a word on if that is near. */
+export function bothEnds(name: string, room: number): string {
+  const chars = Array.from(name);
+  if (chars.length <= room) {
+    return name;
+  }
+  const kept = Math.max(room - 1, 2);
+  const tail = tailOf(chars, Math.ceil(kept * 0.6), 0);
+  return `${chars.slice(0, kept - tail).join('')}…${chars.slice(chars.length - tail).join('')}`;
+}
+
+/** The length of an end of about so many characters: it begins with a word if it may be so long. */
+function tailOf(chars: readonly string[], about: number, longer: number): number {
+  for (let more = longer; more > -4; more--) {
+    const at = chars.length - about - more;
+    if (at > 0 && about + more > 2 && /[_.\s]/.test(chars[at]!)) {
+      return about + more;
+    }
+  }
+  return about;
+}
+
+/** Writes the name into its place for the room that there is, if it is not written so already. */
+export function writeName(place: HTMLElement, name: string, room: number | null): void {
+  const shows = `${room ?? ''} ${name}`;
+  if (place.dataset['shows'] === shows) {
+    return;
+  }
+  place.dataset['shows'] = shows;
+  place.replaceChildren(...(room === null ? inLine(name) : inWords(bothEnds(name, room))));
+}
+
+/** Two parts, the first of which gives way. */
+function inLine(name: string): HTMLElement[] {
+  const chars = Array.from(name);
+  const tail = tailOf(chars, TAIL, LONGEST_TAIL - TAIL);
+  const cut = chars.length > 2 * tail ? chars.length - tail : 0;
+  const head = h('span', { class: 'dtj-text' }, chars.slice(0, cut).join(''));
+  return [...(cut ? [head] : []), h('span', {}, chars.slice(cut).join(''))];
+}
+
+/** A line may end after each of its words. */
+function inWords(text: string): Node[] {
+  const words = text.split(/(?<=[_.])/);
+  return words.flatMap((word, i) => [
+    ...(i ? [document.createElement('wbr')] : []),
+    document.createTextNode(word),
+  ]);
+}
