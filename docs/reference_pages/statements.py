@@ -78,10 +78,11 @@ FORMS: tuple[Form, ...] = (
          "UNDROP SCHEMA trial"),
     Form("ALTER DYNAMIC TABLE",
          "ALTER DYNAMIC TABLE [IF EXISTS] n\n"
-         "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] | RENAME TO m | "
-         "SWAP WITH m\n   | CLUSTER BY (column, …) | DROP CLUSTERING KEY\n"
+         "  {SET option … | UNSET option, … | SUSPEND | RESUME | REFRESH [FULL] [NOWAIT] | "
+         "RENAME TO m | SWAP WITH m\n   | CLUSTER BY (column, …) | DROP CLUSTERING KEY\n"
          "   | SET FROZEN WHERE (condition) | UNSET FROZEN WHERE}",
-         "Makes one change. REFRESH brings it, and all upstream, to now; FULL recomputes all rows.",
+         "Makes one change. REFRESH brings it, and all upstream, to now; FULL recomputes all rows. "
+         "A refresh that runs is waited for; with NOWAIT it is an error.",
          "ALTER DYNAMIC TABLE daily SET TARGET_LAG = '1 hour'"),
     Form("DROP DYNAMIC TABLE", "DROP DYNAMIC TABLE [IF EXISTS] n",
          "Takes it away; UNDROP brings it back.", "DROP DYNAMIC TABLE IF EXISTS daily"),

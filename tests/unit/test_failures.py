@@ -458,6 +458,7 @@ def test_what_is_ours_already_and_interrupts_pass() -> None:
 
 def test_a_guarded_method_is_documented_as_before() -> None:
     assert "Refreshes a dynamic table" in (Engine.refresh.__doc__ or "")
-    assert list(inspect.signature(Engine.refresh).parameters) == ["self", "name", "at", "full"]
+    parameters = ["self", "name", "at", "full", "wait"]
+    assert list(inspect.signature(Engine.refresh).parameters) == parameters
     assert package.Engine is Engine
     assert threading.current_thread() is threading.main_thread()

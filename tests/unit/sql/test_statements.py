@@ -112,6 +112,8 @@ def created(text: str) -> CreateDynamicTable:
         ("ALTER DYNAMIC TABLE IF EXISTS t RESUME", AlterDynamicTable(T, Resume(), True)),
         ("ALTER DYNAMIC TABLE t REFRESH", AlterDynamicTable(T, Refresh())),
         ("ALTER DYNAMIC TABLE t REFRESH FULL", AlterDynamicTable(T, Refresh(full=True))),
+        ("ALTER DYNAMIC TABLE t REFRESH nowait", AlterDynamicTable(T, Refresh(nowait=True))),
+        ("ALTER DYNAMIC TABLE t REFRESH FULL NOWAIT", AlterDynamicTable(T, Refresh(True, True))),
         ("ALTER DYNAMIC TABLE t RENAME TO db.m", AlterDynamicTable(T, RenameTo(Name("db", "m")))),
         ("ALTER DYNAMIC TABLE t SWAP WITH m", AlterDynamicTable(T, SwapWith(Name("default", "m")))),
         (
