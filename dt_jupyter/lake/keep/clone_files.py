@@ -93,7 +93,8 @@ def _state(log: TableLog, version: int) -> TableState:
 def _actions(
     before: TableState, state: TableState, table_id: str, now: int, mark: CloneMark | None
 ) -> Iterator[Mapping[str, Any]]:
-    yield {"commitInfo": _info(now, mark)}
+    operation = "CLONE" if before.version < 0 else "CLONE CHANGES"
+    yield {"commitInfo": _info(operation, now, mark)}
     if state.protocol != before.protocol:
         yield {"protocol": state.protocol}
     if state.metadata != before.metadata:
@@ -113,12 +114,13 @@ def _actions(
             yield {"add": {**body, "dataChange": True}}
 
 
-def _info(now: int, mark: CloneMark | None) -> dict[str, Any]:
+def _info(operation: str, now: int, mark: CloneMark | None) -> dict[str, Any]:
+    """A CLONE that writes metadata replaces what was there; a later version is what changed."""
     told = {"userMetadata": mark.metadata} if mark is not None else {}
     return {
         "inCommitTimestamp": now,
         "timestamp": now,
-        "operation": "CLONE",
+        "operation": operation,
         "operationParameters": {},
         "isolationLevel": "Serializable",
         "isBlindAppend": False,

@@ -10,7 +10,14 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from dt_jupyter.lake import CloneMark, TableLog, VersionGone, clone_table
+from dt_jupyter.lake import (
+    CloneMark,
+    FileDiff,
+    TableLog,
+    VersionGone,
+    clone_table,
+    plan_changes,
+)
 
 
 @pytest.fixture
@@ -42,6 +49,16 @@ def test_versions_keep_their_rows_and_their_differences(table: Path, tmp_path: P
     assert second.only_adds
     inodes = {p.stat().st_ino for p in table.glob("*.parquet")}
     assert {p.stat().st_ino for p in folder.glob("*.parquet")} <= inodes
+
+
+def test_a_property_set_between_two_versions_replaces_nothing(table: Path, tmp_path: Path) -> None:
+    """As a stream does, of which a dynamic table on the clone is not computed anew."""
+    DeltaTable(table).alter.set_table_properties({"delta.logRetentionDuration": "interval 9 days"})
+    clone_table(TableLog(table), [1, 5], tmp_path / "c")
+    clone = TableLog(tmp_path / "c")
+    assert clone.metadata(1).configuration != clone.metadata(0).configuration
+    assert [c.is_replace for c in clone.commits(-1, 1)] == [True, False]
+    assert isinstance(plan_changes(clone, 0, 1), FileDiff)
 
 
 def test_each_goes_its_own_way(table: Path, tmp_path: Path) -> None:
