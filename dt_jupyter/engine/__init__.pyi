@@ -1,7 +1,7 @@
 from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
-from .create import Created as Created
+from .created import Created as Created
 from .rights.graph import (
     seen_node as seen_node,
     seen_sink as seen_sink,
@@ -17,6 +17,7 @@ from .rows import (
 from .script import (
     Done as Done,
     StatementOutcome as StatementOutcome,
+    create_by_cell as create_by_cell,
     frame_of as frame_of,
     read_outcome as read_outcome,
     run_script as run_script,

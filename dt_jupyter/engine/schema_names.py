@@ -25,7 +25,14 @@ from dt_jupyter.engine.dropped_schemas import labels_apart
 from dt_jupyter.engine.rights.lives import drop_schema_rights
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import folder_exists, is_delta, list_folders, move_folder, reach, sql_path
-from dt_jupyter.model import DTError, Name, error, quote
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    Named,
+    error,
+    name_taken,
+    quote,
+)
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import columns_by_schema
 
@@ -44,7 +51,7 @@ def rename_schema(context: Context, old: str, new: str) -> str:
         return f"Schema {old} has that name, nothing done."
     _require_renamable(context, old)
     if context.spark.catalog.databaseExists(quote(new)) or _is_named(context, new):
-        raise error("DT-1105", kind="Schema", name=new)
+        raise name_taken(Named.SCHEMA, new)
     _take_names(context, {old: new})
     return f"Schema {old} renamed to {new}."
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import require_clusterable
+from dt_jupyter.engine.created import schema_words
+from dt_jupyter.engine.dependents import dropped_words, find_dependents, names_downstream
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.subjects import explain_subject
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.create import Created
+    from dt_jupyter.engine.created import Created
 
 _BY_USER = Reason("USER_SUSPENDED", "ALTER DYNAMIC TABLE … SUSPEND was run.")
 _DEFAULTS: Mapping[str, tuple[str, Any]] = {
@@ -52,7 +54,7 @@ def create_dynamic_table(
     """Errors of the query are placed in the script."""
     bound = replace(statement, query=bind_definition(statement.query, origin.args))
     with _placed(statement, bound.query, origin):
-        return context.creator.create(bound)
+        return context.creator.create(bound, origin.announce)
 
 
 @contextmanager
@@ -84,18 +86,20 @@ def drop_dynamic_table(
     if statement.if_exists and catalog.get(name) is None:
         return context.tables.status(f"{name} does not exist, nothing done.")
     table = context.table(name)
+    readers = find_dependents(catalog, {name}, context.access.sees)
     context.refresher.cancel(table.id)
     catalog.drop(name)
     context.names.unpublish(name)
-    return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
+    more = dropped_words(readers, f"UNDROP DYNAMIC TABLE {name}")
+    return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.{more}")
 
 
 def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementOrigin) -> DataFrame:
     name = statement.name
     if holder(context.catalog, context.spark, name) is not None:
         raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
-    context.names.undrop(name)
-    return context.tables.status(f"Dynamic table {name} restored.")
+    schema = context.names.undrop(name)
+    return context.tables.status(f"Dynamic table {name} restored{schema_words(schema)}.")
 
 
 def describe_dynamic_table(
@@ -168,11 +172,10 @@ def _suspend(context: Context, table: DynamicTable, change: S.Suspend) -> str:
 
 def _below(context: Context, table: DynamicTable) -> list[str]:
     """The tables that the scheduler would refresh and that read it, by whichever way."""
-    tables, found = context.catalog.list(), {table.name}
-    while more := {t.name for t in tables if found & set(t.upstream)} - found:
-        found |= more
+    tables = context.catalog.list()
+    below = names_downstream(tables, {table.name})
     active = (t for t in tables if t.scheduling is SchedulingState.ACTIVE)
-    return [str(t.name) for t in active if t.name in found - {table.name}]
+    return [str(t.name) for t in active if t.name in below]
 
 
 def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
@@ -184,8 +187,8 @@ def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
 
 def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:
     require_free(context.catalog, context.spark, change.new_name)
-    context.names.rename(table.name, change.new_name)
-    return f"renamed to {change.new_name}"
+    schema = context.names.rename(table.name, change.new_name)
+    return f"renamed to {change.new_name}{schema_words(schema)}"
 
 
 def _swap(context: Context, table: DynamicTable, change: S.SwapWith) -> str:
