@@ -36,6 +36,7 @@ from dt_jupyter.engine.definition_changes import (
     standing_notes,
     with_unsaid,
 )
+from dt_jupyter.engine.dependents import find_dependents
 from dt_jupyter.engine.frozen_regions import (
     Regions,
     renamed_columns,
@@ -206,17 +207,15 @@ class Creator:
         its text is the table's. `verdict` is what becomes of the rows, where that is known."""
         differs = find_differences(existing, statement, schema or self._schema)
         same = defined is None or defined.definition.columns == existing.definition.columns
-        if statement.action is CreateAction.REPLACE and defined is not None:
-            return describe_replacement(
-                self.sources.catalog, existing, defined.definition, differs.all
-            )
-        if same and not differs.definition:
+        replaces = statement.action is CreateAction.REPLACE
+        if defined is None or (same and not differs.definition and not replaces):
             return describe_options(existing, differs.options)
-        assert defined is not None
+        new = defined.definition
+        below = find_dependents(self.sources.catalog, {existing.name}, self.access.sees)
+        if replaces:
+            return describe_replacement(existing, new, differs.all, below)
         rows = rows_words(verdict or self._judge(existing, defined))
-        return describe_definition(
-            self.sources.catalog, existing, defined.definition, differs.all, rows
-        )
+        return describe_definition(existing, new, differs.all, below, rows)
 
     def existing(self, name: Name, action: CreateAction) -> DynamicTable | None:
         """The dynamic table that bears the name of one to be made. DT-1105 where it is in the

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from dt_jupyter.engine.dependents import Dependents, find_dependents
+from dt_jupyter.engine.dependents import Dependents
 from dt_jupyter.engine.planned_differences import (
     columns_differ,
     definition_differs,
@@ -18,9 +17,6 @@ from dt_jupyter.model import Definition, DynamicTable, Name, Reason, SchedulingS
 from dt_jupyter.refresh import ContentsVerdict, KeptContents
 from dt_jupyter.reports import PlannedAction, PlannedChange
 from dt_jupyter.sql import CreateDynamicTable, Token, TokenKind, tokens
-
-if TYPE_CHECKING:
-    from dt_jupyter.catalog import Catalog
 
 KEPT = "kept"
 _TABLE = "dynamic table"
@@ -83,14 +79,14 @@ def describe_options(table: DynamicTable, differs: Sequence[str]) -> PlannedChan
 
 
 def describe_definition(
-    catalog: Catalog,
     table: DynamicTable,
     new: Definition,
     differs: Sequence[str],
+    below: Dependents,
     rows: str,
 ) -> PlannedChange:
     """Of another definition, by what becomes of the rows."""
-    old, below = table.definition, find_dependents(catalog, {table.name})
+    old = table.definition
     columns = columns_differ(old, new)
     same = rows == KEPT and not columns
     costs = () if same else tuple(_costs_of_altering(old, new, below))
@@ -156,10 +152,9 @@ def _tokens(text: str) -> list[Token]:
 
 
 def describe_replacement(
-    catalog: Catalog, table: DynamicTable, new: Definition, differs: Sequence[str]
+    table: DynamicTable, new: Definition, differs: Sequence[str], below: Dependents
 ) -> PlannedChange:
     """Of a table that is made again in the place of one."""
-    below = find_dependents(catalog, {table.name})
     return PlannedChange(
         _TABLE,
         str(table.name),

@@ -42,13 +42,13 @@ def explain_subject(
 def _change(
     context: Context, statement: CreateDynamicTable, defined: Defined
 ) -> PlannedChange | None:
-    """What the statement would do to the table that has the name; None where there is none."""
+    """What the statement would do to the table that has the name; None where there is none, or it
+    is not the role's."""
     existing = context.catalog.get(statement.name)
-    if existing is None:
+    if existing is None or not context.access.may(Right.OWNERSHIP, existing.name):
         return None
     if statement.action is CreateAction.IF_NOT_EXISTS:
         return PlannedChange("dynamic table", str(existing.name), PlannedAction.NONE)
-    context.access.require(Right.OWNERSHIP, existing.name)
     return context.creator.compare(existing, with_unsaid(existing, statement), defined)
 
 

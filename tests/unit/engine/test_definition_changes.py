@@ -141,11 +141,15 @@ def _readers() -> Any:
     )
 
 
+def _below() -> Dependents:
+    return find_dependents(_readers(), {name("t")})
+
+
 def _costs(columns: str, rows: str = "recomputed: x") -> list[str]:
     known = dynamic("t", "SELECT id, v FROM src")
     new = replace(known.definition, query="SELECT …", columns=dynamic("t", "", columns=columns)
                   .definition.columns)  # fmt: skip
-    return list(describe_definition(_readers(), known, new, ("query",), rows).costs)
+    return list(describe_definition(known, new, ("query",), _below(), rows).costs)
 
 
 def test_what_becomes_of_readers_streams_and_sinks() -> None:
@@ -170,7 +174,7 @@ def test_what_becomes_of_readers_streams_and_sinks() -> None:
 
 def test_a_replacement_says_what_ends_with_the_old_one() -> None:
     known = replace(dynamic("t", "SELECT id, v FROM src"), version=7)
-    change = describe_replacement(_readers(), known, known.definition, ())
+    change = describe_replacement(known, known.definition, (), _below())
     assert change.differs == ("nothing: CREATE OR ALTER would leave it as it is",)
     assert change.affects == ("far", "ids", "sums", "whole")
     told = "\n".join(change.costs)
