@@ -10,8 +10,8 @@ from dt_jupyter.model import DynamicTable, RefreshRecord, plain
 from dt_jupyter.reports import PlannedChange
 
 TAKEN_IN_PYTHON = (
-    "It has another definition: or_alter=True alters it and says what that changes, replace=True "
-    "makes it again, if_not_exists=True leaves it."
+    "It has another definition: `or_alter=True` alters it and says what that changes, "
+    "`replace=True` makes it again, `if_not_exists=True` leaves it."
 )
 Announce = Callable[[PlannedChange], None]
 """Hears what a statement changes of a table that is there, before it does."""

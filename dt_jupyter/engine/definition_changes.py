@@ -194,7 +194,7 @@ def standing_notes(table: DynamicTable, settings: Mapping[str, str]) -> Iterator
     if table.scheduling is SchedulingState.SUSPENDED:
         reason = table.scheduling_reason
         why = f" ({reason.sentence.rstrip('.')})" if reason is not None else ""
-        yield f"It is suspended{why}: ALTER DYNAMIC TABLE {table.name} RESUME goes on."
+        yield f"It is suspended{why}: ALTER DYNAMIC TABLE {table.name} RESUME resumes it."
     known = table.definition.settings
     for key in sorted(k for k in known if k in settings and known[k] != settings[k]):
         yield f"It keeps the setting that it was made with: {key} = {known[key]}."

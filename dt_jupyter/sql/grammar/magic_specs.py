@@ -57,8 +57,7 @@ def _of(option: str, flag: str, metavar: str, example: str) -> MagicOption:
 DYNAMIC_TABLE = MagicSpec(
     "%%dynamic_table",
     "%%dynamic_table NAME [options]\nquery",
-    "Creates a dynamic table from the cell's query. Run again, it leaves the table as it is, or\n"
-    "shows what the edited cell changes of it, its rows and its readers, and alters it.",
+    "Creates a dynamic table from the cell's query; run again, alters it as the cell was edited.",
     (
         replace(
             _of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
