@@ -20,12 +20,14 @@ from dt_jupyter.model import (
     DTError,
     EventKind,
     Name,
+    Named,
     TaskRunState,
     Timestamp,
     ViewSource,
     Warehouse,
     did_you_mean,
     error,
+    name_taken,
     standing_event,
 )
 
@@ -100,7 +102,7 @@ class Warehouses(Store):
             if existing and if_not_exists:
                 return existing
             if existing:
-                raise error("DT-1105", kind="Warehouse", name=name)
+                raise name_taken(Named.WAREHOUSE, name)
             created = warehouse.created if warehouse.created > Timestamp(0) else self.clock.now()
             made = replace(warehouse, name=name, created=created)
             connection.execute(

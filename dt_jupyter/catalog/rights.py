@@ -22,6 +22,7 @@ from dt_jupyter.model import (
     Securable,
     did_you_mean,
     error,
+    name_taken,
     require_acyclic,
     require_name,
 )
@@ -92,7 +93,7 @@ class RightRows(Store):
             if name in self._read_book(connection).roles:
                 if quiet:
                     return False
-                raise error("DT-1105", kind="Role", name=name)
+                raise name_taken(Named.ROLE, name)
             row = {"name": name, "created": self.clock.now(), "comment": comment}
             connection.execute(_role.insert().values(**row))
             mark_rights(connection)

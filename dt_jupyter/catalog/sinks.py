@@ -27,6 +27,7 @@ from dt_jupyter.model import (
     DeliveryTrigger,
     EventKind,
     Name,
+    Named,
     Reason,
     Sink,
     SinkState,
@@ -35,6 +36,7 @@ from dt_jupyter.model import (
     delivery_event,
     did_you_mean,
     error,
+    name_taken,
     standing_event,
 )
 
@@ -88,7 +90,7 @@ class SinkRows(SinkTasks):
         somebody consumes. Claimed by this process."""
         with self._write() as connection:
             if self._find_sink(connection, made.name) is not None:
-                raise error("DT-1105", kind="Sink", name=made.name)
+                raise name_taken(Named.SINK, made.name)
             if made.from_stream:
                 require_consumable(connection, made.source)
             connection.execute(_sink.insert().values(**_values_of(made), **self._mine()))

@@ -20,11 +20,13 @@ from dt_jupyter.model import (
     FROM_STREAM,
     Intent,
     Name,
+    Named,
     Stream,
     StreamMeaning,
     Timestamp,
     did_you_mean,
     error,
+    name_taken,
 )
 
 _stream, _intent, _sink = schema.stream, schema.intent, schema.sink
@@ -91,7 +93,7 @@ class StreamRows(Store):
         with self._write() as connection:
             known = self._find(connection, made.name)
             if known is not None and not replace_existing:
-                raise error("DT-1105", kind="Stream", name=made.name)
+                raise name_taken(Named.STREAM, made.name)
             if known is not None:
                 self._require_free(known, stuck=True)
                 connection.execute(_stream.delete().where(_stream.c.id == known.id))
@@ -191,7 +193,7 @@ class StreamRows(Store):
         gone = _dropped.c.id == stream.id
         with self._write() as connection:
             if self._find(connection, stream.name) is not None:
-                raise error("DT-1105", kind="Stream", name=stream.name)
+                raise name_taken(Named.STREAM, stream.name, same=False)
             columns = [_dropped.c[c.name] for c in _stream.columns]
             row = connection.execute(select(*columns).where(gone)).mappings().one()
             connection.execute(_stream.insert().values(**row))

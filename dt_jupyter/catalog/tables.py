@@ -21,9 +21,11 @@ from dt_jupyter.model import (
     DynamicTable,
     EventKind,
     Name,
+    Named,
     Timestamp,
     did_you_mean,
     error,
+    name_taken,
     standing_event,
 )
 
@@ -115,7 +117,7 @@ def _tell(connection: Connection, dt: DynamicTable, now: Timestamp) -> None:
 
 
 def _exists(name: Name) -> DTError:
-    return error("DT-1105", kind="Dynamic table", name=name)
+    return name_taken(Named.DYNAMIC_TABLE, name)
 
 
 def _insert(connection: Connection, dt: DynamicTable, trigger: str, now: Timestamp) -> None:

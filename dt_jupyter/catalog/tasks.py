@@ -18,12 +18,14 @@ from dt_jupyter.model import (
     TRIGGER_SECONDS,
     EventKind,
     Name,
+    Named,
     Task,
     TaskRunState,
     TaskSchedule,
     TaskState,
     did_you_mean,
     error,
+    name_taken,
     standing_event,
 )
 
@@ -77,7 +79,7 @@ class TaskRows(Store):
         with self._write() as connection:
             known = self._find_task(connection, made.name)
             if known is not None and not replace_existing:
-                raise error("DT-1105", kind="Task", name=made.name)
+                raise name_taken(Named.TASK, made.name)
             if known is not None:
                 _remove(connection, known)
             connection.execute(_task.insert().values(**values_of(made)))

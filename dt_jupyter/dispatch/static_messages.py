@@ -305,6 +305,8 @@ def _incremental(hint: str) -> str:
 def created_message(created: Created, sample: ResultRows | None = None) -> CardMessage:
     """The card of what CREATE did: mode and why, and what was checked and altered for it."""
     defined, notes = created.defined, [created.status, *created.notes]
+    if created.change:
+        notes += [*created.change.facts, *created.change.text]
     if defined is not None and defined.checked:
         notes.append(validation_sentence(defined.checked))
     if defined is not None and defined.hint:

@@ -1,7 +1,7 @@
 from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
-from .create import Created as Created
+from .created import Created as Created
 from .open_engines import (
     connect_once as connect_once,
     find_engine as find_engine,
@@ -21,6 +21,7 @@ from .rows import (
 from .script import (
     Done as Done,
     StatementOutcome as StatementOutcome,
+    create_by_cell as create_by_cell,
     frame_of as frame_of,
     read_outcome as read_outcome,
     run_script as run_script,

@@ -16,7 +16,7 @@ from dt_jupyter.engine import consume as streaming, script as scripts, services
 from dt_jupyter.engine.alerting import alert_function, seen_alerts
 from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
-from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.created import Created
 from dt_jupyter.engine.evaluate import Point, moment_of, timestamp_of
 from dt_jupyter.engine.frame_definition import (
     create_from,
@@ -60,6 +60,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.replay import Archive, Archives, Diff, RefreshReplay, Replay, whole
 from dt_jupyter.reports import (
+    AppliedPlan,
     Explanation,
     FrontierReport,
     GraphReport,
@@ -357,11 +358,12 @@ class Engine:
 
     def create_stream(
         self, name: Name, subject: Name | str, *, at: TimePoint | None = None,
-        append_only: bool = False, show_initial_rows: bool = False,
+        append_only: bool = False, show_initial_rows: bool = False, replace: bool = False,
     ) -> str:  # fmt: skip
         """A stream on a table, view or dynamic table, or on a query, which is then kept as the
-        view `NAME__source`; what was done for it. Errors: DT-1101, DT-1105, DT-1119, DT-31xx,
-        DT-41xx."""
+        view `NAME__source`; what was done for it. The one that is there stays as it is, where it
+        is the same; DT-1105 where it is another, unless `replace` begins it again. Errors:
+        DT-1101, DT-1105, DT-1119, DT-31xx, DT-41xx."""
         return streaming.create_stream(
             self._open(),
             name,
@@ -369,6 +371,7 @@ class Engine:
             at=at,
             append_only=append_only,
             show_initial_rows=show_initial_rows,
+            replace=replace,
         )
 
     @contextmanager
@@ -737,11 +740,12 @@ class Engine:
         applied. DT-1137 for a statement that is no definition."""
         return plan_script(self._open(), script, remove=remove)
 
-    def apply(self, plan: ScriptPlan) -> None:
-        """Runs a plan, whole or not at all: what fails or is interrupted is undone. DT-1138 where
-        the definitions of the lake are others than when it was made, with nothing done."""
+    def apply(self, plan: ScriptPlan) -> AppliedPlan:
+        """Runs a plan, whole or not at all: what fails or is interrupted is undone. Gives what was
+        done, by object. DT-1138 where the definitions of the lake are others than when it was
+        made, with nothing done."""
         with terminal_line("Applying the plan"):
-            apply_plan(self._open(), plan)
+            return apply_plan(self._open(), plan)
 
     def check_history(
         self, events: TransactionHistory | str | Iterable[HistoryEvent] | None = None

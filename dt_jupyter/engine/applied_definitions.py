@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.engine.created import Created
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.model import DynamicTable, Name, Reason, SchedulingState, StatementStep, ViewSource
-from dt_jupyter.reports import PlannedAction, ScriptPlan
+from dt_jupyter.reports import AppliedChange, AppliedPlan, PlannedAction, ScriptPlan
 from dt_jupyter.sql import qualified_name
 
 if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
+    from dt_jupyter.engine.script import Done
 
 _ROWS = {
     "warehouse": "warehouse",
@@ -59,6 +61,34 @@ def _name(text: str) -> Name:
 def _facts_of(context: Context, table: DynamicTable) -> dict[str, Any]:
     columns = context.catalog.altered_columns(table)
     return {"id": table.id, "columns": columns, "scheduling": table.scheduling}
+
+
+def describe_applied(plan: ScriptPlan, done: Sequence[Done]) -> AppliedPlan:
+    """What the statements of a plan said, by the object that they are about."""
+    said: dict[str, list[str]] = {}
+    for each in done:
+        statement = each.statement
+        name = getattr(statement, "name", None) or getattr(statement, "target", None)
+        if name is not None:
+            said.setdefault(str(name), []).extend(_lines(each))
+    words = {c.name: tuple(dict.fromkeys(said.get(c.name, ()))) or (_DONE,) for c in plan.changed}
+    return AppliedPlan(tuple(AppliedChange(c, words[c.name]) for c in plan.changed))
+
+
+def _lines(done: Done) -> list[str]:
+    """What a statement said: its status, and of a new table the refresh that it took."""
+    found = done.result
+    if isinstance(found, Created):
+        record = found.record
+        took = [f"{record.action}: {record.reason}"] if record is not None else []
+        return [found.status, *took, *found.notes]
+    if found.columns != ["status"]:
+        return []
+    (row,) = found.collect()
+    return str(row[0]).splitlines()
+
+
+_DONE = "done"
 
 
 def return_definitions(context: Context, facts: Mapping[str, Any]) -> None:
@@ -113,4 +143,4 @@ def _return_table(context: Context, facts: Mapping[str, Any]) -> None:
     context.publisher.publish(table)
 
 
-__all__ = ["applying", "return_definitions"]
+__all__ = ["applying", "describe_applied", "return_definitions"]

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import found_by
-from dt_jupyter.engine.create import Created, Creator, making
+from dt_jupyter.engine.create import Creator
+from dt_jupyter.engine.created import Created, schema_words
+from dt_jupyter.engine.unmade_tables import making
 from dt_jupyter.lake import (
     Cloned,
     CloneMark,
@@ -113,11 +115,13 @@ class Cloner:
             raise error("DT-1106", name=name, path=path)
         if statement.warehouse is not None:
             catalog.warehouse(statement.warehouse)
-        with self.creator.log.begin(f"CREATE DYNAMIC TABLE {name}", making(table, existing)):
+        schema = self.creator.publisher.new_schema(name)
+        step = making(table, existing, schema)
+        with self.creator.log.begin(f"CREATE DYNAMIC TABLE {name}", step):
             self.creator.register(table, existing)
             record = self._fill(table, original, contents)
             self.creator.publisher.publish(catalog.require(name))
-        return Created(catalog.require(name), None, record, _said(name, original, contents))
+        return Created(catalog.require(name), None, record, _said(name, original, contents, schema))
 
     def _require_definition(self, table: DynamicTable) -> None:
         """DT-52xx for a definition that the session's role, which will own it, may not run."""
@@ -319,11 +323,13 @@ def source_of(layout: Layout, table: DynamicTable) -> Source:
     return Source(table.name, SourceKind.DYNAMIC_TABLE, table.id, path)
 
 
-def _said(name: Name, original: DynamicTable, contents: CloneContents | None) -> str:
+def _said(
+    name: Name, original: DynamicTable, contents: CloneContents | None, schema: str | None
+) -> str:
     made = f"Dynamic table {name} cloned"
-    if contents is None:
-        return f"{made}."
-    return f"{made} from {original.name} at {contents.frontier.data_timestamp.words}."
+    if contents is not None:
+        made = f"{made} from {original.name} at {contents.frontier.data_timestamp.words}"
+    return f"{made}{schema_words(schema)}."
 
 
 __all__ = ["CloneContents", "Cloner", "source_of"]

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 
 from dt_jupyter.definition import DefinitionRequest
 from dt_jupyter.engine.clone import CloneContents, Cloner
-from dt_jupyter.engine.create import making
 from dt_jupyter.engine.step_kinds import StepKind
+from dt_jupyter.engine.unmade_tables import making
 from dt_jupyter.lake import Cloned, clone_table, register
 from dt_jupyter.model import (
     Definition,
     DTError,
     DynamicTable,
     Name,
+    Named,
     Reason,
     RefreshMode,
     Source,
@@ -28,6 +29,7 @@ from dt_jupyter.model import (
     ViewSource,
     count_of,
     error,
+    name_taken,
     plain,
     quote,
 )
@@ -105,7 +107,7 @@ class SchemaCloner:
         if spark.catalog.databaseExists(quote(new)):
             if statement.action is CreateAction.IF_NOT_EXISTS:
                 return f"{new} already exists, nothing done."
-            raise error("DT-1105", kind="Schema", name=new)
+            raise name_taken(Named.SCHEMA, new)
         text = f"CREATE SCHEMA {plain(new)} CLONE {plain(old)}"
         with self.cloner.creator.log.begin(text) as record:
             with vacuum_lock(self.layout):

@@ -9,14 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.engine.evaluate import points
+from dt_jupyter.engine.planned_differences import is_view_of, query_of_view
 from dt_jupyter.engine.rights.lives import followed
 from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import FromUser, coded
-from dt_jupyter.model import Name, Named, did_you_mean, error, require_name, undo
+from dt_jupyter.model import (
+    Name,
+    Named,
+    Stream,
+    did_you_mean,
+    error,
+    name_taken,
+    require_name,
+    undo,
+)
 from dt_jupyter.model.hidden import unique_view
 from dt_jupyter.sources import holder
-from dt_jupyter.sql import CreateStream, StreamSource, TimePoint
+from dt_jupyter.spark import lookup, qualified_text
+from dt_jupyter.sql import CreateAction, CreateStream, StreamSource, TimePoint
 from dt_jupyter.streams import Transaction
 
 if TYPE_CHECKING:
@@ -122,27 +133,70 @@ def create_stream(
     at: TimePoint | None,
     append_only: bool,
     show_initial_rows: bool,
+    replace: bool,
 ) -> str:
-    """See `Engine.create_stream`. The view of a query that no stream came of is dropped."""
+    """See `Engine.create_stream`. The view of a query that no stream came of is as it was."""
     require_name(Named.STREAM, name)
-    view = None
-    if isinstance(subject, str):
-        view = Name(name.schema, f"{name.table}__source")
-        run_last(context, f"CREATE VIEW {view.sql} AS {subject}")
-    source = view or subject
-    assert isinstance(source, Name)
-    kind = context.streams.kind_of(source) or StreamSource.TABLE
-    statement = CreateStream(
-        name, kind, source, at, append_only=append_only, show_initial_rows=show_initial_rows
-    )
-    try:
+    known = context.catalog.find_stream(name)
+    if known is not None and not replace:
+        return _kept_stream(context, known, subject, append_only=append_only)
+    source = view_of_stream(name) if isinstance(subject, str) else subject
+    with _view_of_query(context, source, subject):
+        kind = context.streams.kind_of(source) or StreamSource.TABLE
+        action = CreateAction.REPLACE if replace else CreateAction.CREATE
+        statement = CreateStream(
+            name, kind, source, at, append_only=append_only,
+            show_initial_rows=show_initial_rows, action=action,
+        )  # fmt: skip
         require_statement(context.access, statement)
         with followed(context.access, context.log, statement):
             return " ".join(context.streams.create(statement, points(context)))
+
+
+def view_of_stream(name: Name) -> Name:
+    """The view that keeps the query of a stream on a query."""
+    return Name(name.schema, f"{name.table}__source")
+
+
+@contextmanager
+def _view_of_query(context: Context, view: Name, subject: Name | str) -> Iterator[None]:
+    """The view of a query for the block; where that fails, the view is as it was before."""
+    if isinstance(subject, Name):
+        yield
+        return
+    before = lookup(context.spark, view, temporary=False)
+    run_last(context, f"CREATE OR REPLACE VIEW {view.sql} AS {subject}")
+    try:
+        yield
     except BaseException as e:
-        if view is not None:
-            undo(e, lambda: run_last(context, f"DROP VIEW IF EXISTS {view.sql}"))
+        text = before.text if before is not None else None
+        again = f"CREATE OR REPLACE VIEW {view.sql} AS {text}"
+        undo(e, lambda: run_last(context, again if text else f"DROP VIEW IF EXISTS {view.sql}"))
         raise
+
+
+def _kept_stream(context: Context, known: Stream, subject: Name | str, *, append_only: bool) -> str:
+    """What is said of a stream that is what is asked for; DT-1105 where it is another one."""
+    name = known.name
+    context.access.require_stream(name)
+    mode = "APPEND_ONLY" if append_only else "DEFAULT"
+    on, same = str(known.source), known.source == subject
+    if isinstance(subject, str) and known.source == view_of_stream(name):
+        relation = lookup(context.spark, known.source, temporary=False)
+        text = relation.text if relation is not None else None
+        on, same = query_of_view(text or ""), _is_query(text, subject, context.schema())
+    if same and mode == known.mode:
+        stands = f"It has given all changes up to {known.advanced.words}"
+        return f"Stream {name} is unchanged. {stands}; replace begins it again."
+    hint = (
+        f"It is {known.mode} on {on}. --replace, or replace=True, begins another one in its place: "
+        "what it has not given is lost."
+    )
+    raise name_taken(Named.STREAM, name, hint)
+
+
+def _is_query(text: str | None, query: str, schema: str) -> bool:
+    return text is not None and is_view_of(text, qualified_text(query, schema))
 
 
 def _called(fn: Callable[[DataFrame], DataFrame | None], rows: DataFrame) -> DataFrame | None:

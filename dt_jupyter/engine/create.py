@@ -8,6 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
+
 from dt_jupyter.definition import (
     DEFAULT_DAYS,
     Defined,
@@ -16,6 +18,25 @@ from dt_jupyter.definition import (
     apply_options,
     require_clusterable,
 )
+from dt_jupyter.engine.created import (
+    TAKEN_IN_PYTHON,
+    Announce,
+    Created,
+    options_of,
+    say_nothing,
+    schema_words,
+    standing_definition,
+)
+from dt_jupyter.engine.definition_changes import (
+    describe_definition,
+    describe_options,
+    describe_replacement,
+    find_differences,
+    rows_words,
+    standing_notes,
+    with_unsaid,
+)
+from dt_jupyter.engine.dependents import find_dependents
 from dt_jupyter.engine.frozen_regions import (
     Regions,
     renamed_columns,
@@ -25,9 +46,10 @@ from dt_jupyter.engine.frozen_regions import (
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.engine.step_kinds import StepKind
+from dt_jupyter.engine.unmade_tables import making
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import enable_feed, is_delta, remove_folder
+from dt_jupyter.lake import enable_feed, is_delta
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -35,6 +57,7 @@ from dt_jupyter.model import (
     FrozenRegion,
     Initialize,
     Name,
+    Named,
     RefreshMode,
     RefreshRecord,
     RefreshState,
@@ -43,8 +66,7 @@ from dt_jupyter.model import (
     SourceKind,
     StatementStep,
     Timestamp,
-    error,
-    run_all,
+    name_taken,
 )
 from dt_jupyter.refresh import (
     ContentsVerdict,
@@ -53,28 +75,16 @@ from dt_jupyter.refresh import (
     derive_contents,
     judge_contents,
     recover_table,
+    use_schema,
 )
+from dt_jupyter.reports import PlannedChange
 from dt_jupyter.sources import Publisher, Sources, require_free
-from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning
+from dt_jupyter.spark import RefreshSessions, check_cancelled, meaning, type_text
 from dt_jupyter.sql import CreateAction, CreateDynamicTable
 from dt_jupyter.streams import RETENTION_DAYS, StatementLog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@dataclass(frozen=True)
-class Created:
-    """What CREATE did: the table as it is now, how it was defined, its first refresh (None with
-    ON_SCHEDULE), whether it is new, what was changed at its sources, and why nothing refreshes it
-    from now on, where that is so."""
-
-    table: DynamicTable
-    defined: Defined | None
-    record: RefreshRecord | None
-    status: str
-    notes: tuple[str, ...] = ()
-    held_back: str | None = None
 
 
 @dataclass(frozen=True)
@@ -99,12 +109,18 @@ class Creator:
     def regions(self) -> Regions:
         return Regions(self.sources, self.graph.refresher)
 
-    def define(self, statement: CreateDynamicTable) -> Defined:
-        """The definition of a statement, analysed and checked; creates nothing. DT-52xx for what
-        the session's role may not run: by Spark's plan of the query, as far as the text is
-        understood, and by what the definition came to read."""
+    @property
+    def _schema(self) -> str:
+        return self.spark.catalog.currentDatabase().lower()
+
+    def define(self, statement: CreateDynamicTable, schema: str | None = None) -> Defined:
+        """The definition of a statement, analysed and checked; creates nothing. Bare names are
+        those of `schema`, or of the session's. DT-52xx for what the session's role may not run: by
+        Spark's plan of the query, as far as the text is understood, and by what the definition
+        came to read."""
+        schema = schema or self._schema
         self.sources.catalog.warehouse(statement.warehouse)
-        self._require_read(statement.query)
+        self._require_read(statement.query, schema)
         if statement.backfill is not None:
             self.access.require_read(statement.backfill)
         settings = meaning(self.spark)
@@ -113,7 +129,7 @@ class Creator:
             statement.query,
             statement.refresh_mode,
             statement.columns,
-            self.spark.catalog.currentDatabase().lower(),
+            schema,
             self.regions.asked(statement),
             statement.parameters,
         )
@@ -140,26 +156,32 @@ class Creator:
         if frozen is not None:
             self.require_plan(spark, f"SELECT 1 WHERE (\n{frozen.where}\n)")
 
-    def _require_read(self, query: str) -> None:
+    def _require_read(self, query: str, schema: str) -> None:
         with suppress(Refused):  # only Spark reads it: its definition is looked at
-            self.access.require_query(query, self.spark.catalog.currentDatabase().lower())
+            self.access.require_query(query, schema)
 
-    def create(self, statement: CreateDynamicTable) -> Created:
+    def create(self, statement: CreateDynamicTable, announce: Announce = say_nothing) -> Created:
         """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE: registers, initialises, publishes.
 
-        A failure leaves everything as it was, the replaced table included.
+        A failure leaves everything as it was, the replaced table included. `announce` hears what
+        changes of a table that is there.
         """
         catalog = self.sources.catalog
         existing = self.existing(statement.name, statement.action)
         if existing is not None and statement.action is CreateAction.IF_NOT_EXISTS:
             return Created(existing, None, None, f"{statement.name} already exists, nothing done.")
+        if existing is not None and statement.action is not CreateAction.REPLACE:
+            return self._alter(existing, with_unsaid(existing, statement), announce)
         defined = self.define(statement)
-        if existing is not None and statement.action is CreateAction.ALTER:
-            return self._alter(existing, statement, defined)
         check_cancelled()
+        change = None
+        if existing is not None:
+            change = self.compare(existing, statement, defined)
+            announce(change)
         notes = self._alter_sources(statement, defined)
-        table = self._row(statement, defined)
-        with self.log.begin(f"CREATE DYNAMIC TABLE {table.name}", making(table, existing)):
+        table, schema = self._row(statement, defined), self.publisher.new_schema(statement.name)
+        making_it = making(table, existing, schema)
+        with self.log.begin(f"CREATE DYNAMIC TABLE {table.name}", making_it):
             self.register(table, existing)
             check_cancelled()
             record = self._initialise(table)
@@ -169,16 +191,39 @@ class Creator:
             catalog.require(statement.name),
             defined,
             record,
-            f"Dynamic table {statement.name} {made}.",
+            f"Dynamic table {statement.name} {made}{schema_words(schema)}.",
             notes,
+            change,
         )
+
+    def compare(
+        self,
+        existing: DynamicTable,
+        statement: CreateDynamicTable,
+        defined: Defined | None,
+        schema: str | None = None,
+        verdict: ContentsVerdict | None = None,
+    ) -> PlannedChange:
+        """What a statement would change of a table that is there, by its definition: None where
+        its text is the table's. `verdict` is what becomes of the rows, where that is known."""
+        differs = find_differences(existing, statement, schema or self._schema)
+        same = defined is None or defined.definition.columns == existing.definition.columns
+        replaces = statement.action is CreateAction.REPLACE
+        if defined is None or (same and not differs.definition and not replaces):
+            return describe_options(existing, differs.options)
+        new = defined.definition
+        below = find_dependents(self.sources.catalog, {existing.name}, self.access.sees)
+        if replaces:
+            return describe_replacement(existing, new, differs.all, below)
+        rows = rows_words(verdict or self._judge(existing, defined))
+        return describe_definition(existing, new, differs.all, below, rows)
 
     def existing(self, name: Name, action: CreateAction) -> DynamicTable | None:
         """The dynamic table that bears the name of one to be made. DT-1105 where it is in the
         way, or something else is."""
         existing = self.sources.catalog.get(name)
         if existing is not None and action is CreateAction.CREATE:
-            raise error("DT-1105", kind="Dynamic table", name=name)
+            raise name_taken(Named.DYNAMIC_TABLE, name)
         if existing is None:
             require_free(self.sources.catalog, self.spark, name, temporary=False)
         return existing
@@ -203,39 +248,73 @@ class Creator:
         return self.graph.initialise(table)
 
     def _alter(
-        self, existing: DynamicTable, statement: CreateDynamicTable, defined: Defined
+        self, existing: DynamicTable, statement: CreateDynamicTable, announce: Announce
     ) -> Created:
-        """CREATE OR ALTER: options change in place; another query reinitialises the table."""
-        row = self._row(statement, defined)
-        changed = _is_other(existing, row)
-        notes = self._alter_sources(statement, defined)
-        common = {
-            "target_lag": row.target_lag,
-            "warehouse": row.warehouse,
-            "comment": row.comment,
-            "cluster_by": row.cluster_by,
-            "retention_days": row.retention_days,
-            "scheduler_enabled": row.scheduler_enabled,
-            "alter_sources": row.alter_sources,
-        }
-        if not changed:
-            table = self.set_options(existing, common)
-            return Created(table, defined, None, f"Dynamic table {statement.name} altered.", notes)
+        """CREATE OR ALTER: options change in place; another query gives the rows that the table
+        has, others that are derived from them, or computes them."""
+        differs = find_differences(existing, statement, self._schema)
+        if not differs.definition and self._gives_columns(existing, statement.query):
+            return self._set_options(existing, statement, announce)
+        if statement.action is CreateAction.UNCHANGED:
+            raise name_taken(Named.DYNAMIC_TABLE, existing.name, TAKEN_IN_PYTHON)
+        defined = self.define(statement)
+        same_columns = existing.definition.columns == defined.definition.columns
+        if not differs.definition and same_columns:
+            return self._set_options(existing, statement, announce)
         defined = self._renamed(existing, defined)
-        row = replace(row, definition=defined.definition)
-        return self._redefine(existing, row, defined, common, notes)
+        verdict = self._judge(existing, defined)
+        change = self.compare(existing, statement, defined, verdict=verdict)
+        announce(change)
+        check_cancelled()
+        notes = self._alter_sources(statement, defined)
+        row = self._row(statement, defined)
+        made = self._redefine(existing, row, defined, verdict, options_of(row))
+        return replace(made, notes=(*notes, *made.notes), change=change)
+
+    def _set_options(
+        self, existing: DynamicTable, statement: CreateDynamicTable, announce: Announce
+    ) -> Created:
+        change = self.compare(existing, statement, None)
+        if not change:
+            announce(change)
+            notes = tuple(standing_notes(existing, meaning(self.spark)))
+            status = f"Dynamic table {existing.name} is unchanged."
+            return Created(existing, None, None, status, notes, change)
+        if statement.action is CreateAction.UNCHANGED:
+            raise name_taken(Named.DYNAMIC_TABLE, existing.name, TAKEN_IN_PYTHON)
+        self.sources.catalog.warehouse(statement.warehouse)
+        require_clusterable(existing.definition, statement.cluster_by)
+        announce(change)
+        defined = standing_definition(existing)
+        notes = self._alter_sources(statement, defined)
+        table = self.set_options(existing, options_of(self._row(statement, defined)))
+        status = f"Dynamic table {existing.name} altered."
+        return Created(table, defined, None, status, notes, change)
+
+    def _gives_columns(self, table: DynamicTable, query: str) -> bool:
+        """Whether a query with the text of the table's still gives its columns: `*` follows the
+        sources; False where only defining it tells."""
+        definition = table.definition
+        with self.sessions.lease(table.warehouse, definition.settings) as spark:
+            use_schema(spark, definition)
+            try:
+                fields = spark.sql(query).schema.fields
+            except PySparkException:
+                return False
+        names = definition.query_columns or tuple(n for n, _, _ in definition.columns)
+        known = zip(names, (t for _, t, _ in definition.columns), strict=True)
+        return [(f.name, type_text(f.dataType)) for f in fields] == list(known)
 
     def _redefine(
         self,
         existing: DynamicTable,
         row: DynamicTable,
         defined: Defined,
+        verdict: ContentsVerdict,
         common: Mapping[str, object],
-        notes: tuple[str, ...] = (),
     ) -> Created:
         """The definition and the modes of `row` for the table, with its rows kept, derived or
         computed."""
-        verdict = self._judge(existing, defined)
         modes: dict[str, object] = {
             "definition": row.definition,
             "mode": row.mode,
@@ -248,9 +327,7 @@ class Creator:
             record, said = self._change_rows(existing, row, defined, changes, verdict)
             table = self.sources.catalog.require(existing.name)
             self._finish_alter(existing, table)
-        return Created(
-            table, defined, record, f"Dynamic table {existing.name} altered{said}.", notes
-        )
+        return Created(table, defined, record, f"Dynamic table {existing.name} altered{said}.")
 
     def _change_rows(
         self,
@@ -304,13 +381,14 @@ class Creator:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
         computed anew. DT-1139, DT-1140."""
         definition = with_region(table, where)
-        defined = Defined(definition, None, table.effective_mode, table.mode_reason)
+        defined = replace(standing_definition(table), definition=definition)
         with self.sessions.lease(table.warehouse, definition.settings) as spark:
             self._require_condition(spark, definition.frozen)
             self.definer.require_region(spark, table.name, definition)
             if table.effective_mode is RefreshMode.INCREMENTAL and table.frontier is not None:
                 require_keepable(self.definer, spark, table, definition)
-        return self._redefine(table, replace(table, definition=definition), defined, {})
+        verdict = self._judge(table, defined)
+        return self._redefine(table, replace(table, definition=definition), defined, verdict, {})
 
     def _renamed(self, existing: DynamicTable, defined: Defined) -> Defined:
         """With the columns that the statement names anew, by which frozen rows are found."""
@@ -332,10 +410,6 @@ class Creator:
         table = self._standing(existing)
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             return judge_contents(self.graph.refresher, spark, table, defined)
-
-    def judge(self, statement: CreateDynamicTable) -> ContentsVerdict:
-        """What CREATE OR ALTER would do with the rows of the table; nothing is changed."""
-        return self._judge(self.sources.catalog.require(statement.name), self.define(statement))
 
     def _finish_alter(self, before: DynamicTable, after: DynamicTable) -> None:
         self.apply_options(before, after)
@@ -417,57 +491,6 @@ class Creator:
         if is_delta(path):
             recover_table(catalog, self.sources.logs[path], table)
         return catalog.by_id(dt_id)
-
-    def unmake(self, facts: Mapping[str, Any]) -> None:
-        """A table that could not be made leaves no trace, and what it replaced is back."""
-        dt_id, name = facts["id"], Name(*facts["name"])
-        run_all(
-            (
-                lambda: self._forget(dt_id),
-                lambda: self._bring_back(name, facts["replaced"]),
-                lambda: self._publish_again(name),
-                lambda: remove_folder(self.sources.layout.folder(dt_id)),
-            )
-        )
-
-    def _forget(self, dt_id: str) -> None:
-        catalog = self.sources.catalog
-        row = catalog.by_id(dt_id)
-        if row is not None and row.dropped is None:
-            catalog.drop(row.name)
-        catalog.purge(dt_id)
-
-    def _bring_back(self, name: Name, replaced: str | None) -> None:
-        catalog = self.sources.catalog
-        row = catalog.by_id(replaced) if replaced is not None else None
-        if row is not None and row.dropped is not None and catalog.get(name) is None:
-            catalog.undrop(name)
-
-    def _publish_again(self, name: Name) -> None:
-        """The view of what bears the name now."""
-        table = self.sources.catalog.get(name)
-        if table is not None:
-            self.publisher.publish(table)
-        else:
-            self.publisher.unpublish(name)
-
-
-def making(table: DynamicTable, replaced: DynamicTable | None) -> StatementStep:
-    """The step that makes a dynamic table, in the place of the one that it replaces."""
-    name = [table.name.schema, table.name.table]
-    return StatementStep(
-        StepKind.DYNAMIC_TABLE_MADE,
-        {"id": table.id, "name": name, "replaced": replaced and replaced.id},
-    )
-
-
-def _is_other(existing: DynamicTable, row: DynamicTable) -> bool:
-    """Whether another definition was asked for."""
-    old, new = (
-        (d.query, d.columns, d.frozen.where if d.frozen else None)
-        for d in (existing.definition, row.definition)
-    )
-    return (old, existing.mode) != (new, row.mode)
 
 
 def _require_success(record: RefreshRecord | None, work: str) -> None:

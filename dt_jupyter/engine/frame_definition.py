@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.engine.context import Context
-from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.created import Created
 from dt_jupyter.engine.script import create_by_cell
 from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import (
@@ -164,7 +164,7 @@ def _action(given: Mapping[str, Any]) -> CreateAction:
     if len(wanted) > 1:
         problem = f"{wanted[0]} is given too"
         raise error("DT-1003", option=wanted[1], value=True, problem=problem, hint="Give one.")
-    return _ACTIONS[wanted[0]] if wanted else CreateAction.CREATE
+    return _ACTIONS[wanted[0]] if wanted else CreateAction.UNCHANGED
 
 
 def _named(key: str, value: Any) -> tuple[Any, ...]:

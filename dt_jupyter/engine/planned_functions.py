@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from dt_jupyter.engine.planned_differences import text_differs
 from dt_jupyter.model import DynamicTable, FunctionKind, UserFunction, error
 from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, registration
 
@@ -69,7 +70,10 @@ def _change(
         return PlannedChange(PYTHON_FUNCTION, name, PlannedAction.NONE)
     tables = called_in(name)
     rows = ROWS_OF_CALLERS if tables else ""
-    return PlannedChange(PYTHON_FUNCTION, name, PlannedAction.CHANGE, ("text",), rows, tables)
+    differs = text_differs(known[name], text)
+    return PlannedChange(
+        PYTHON_FUNCTION, name, PlannedAction.CHANGE, ("text",), rows, tables, differs
+    )
 
 
 def _text(function: UserFunction) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.engine.applied_definitions import applying
+from dt_jupyter.engine.applied_definitions import applying, describe_applied
+from dt_jupyter.engine.definition_changes import find_differences
+from dt_jupyter.engine.dependents import names_downstream
 from dt_jupyter.engine.planned_differences import (
-    definition_differs,
     fields_differ,
     is_view_of,
-    names_read,
     names_upstream_first,
-    options_differ,
+    query_of_view,
+    text_differs,
 )
 from dt_jupyter.engine.planned_functions import (
     ROWS_OF_CALLERS,
@@ -30,15 +31,13 @@ from dt_jupyter.model import (
     DynamicTable,
     FunctionKind,
     Name,
-    Reason,
     SchedulingState,
     UserFunction,
     error,
     plain,
     quote,
 )
-from dt_jupyter.refresh import KeptContents
-from dt_jupyter.reports import PlannedAction, PlannedChange, ScriptPlan, export_script
+from dt_jupyter.reports import AppliedPlan, PlannedAction, PlannedChange, ScriptPlan, export_script
 from dt_jupyter.sources import name_of
 from dt_jupyter.spark import RelationKind, lookup, meaning, qualified_text
 from dt_jupyter.sql import SparkKind, relations_in, statement_values as S
@@ -82,19 +81,19 @@ def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
     return _Planner(context, script, remove).plan(state)
 
 
-def apply_plan(context: Context, plan: ScriptPlan) -> None:
-    """Runs the steps of a plan, all or none. DT-1138 where the definitions of the lake are others
-    now, DT-1153 where a function of Python is not the script's."""
+def apply_plan(context: Context, plan: ScriptPlan) -> AppliedPlan:
+    """Runs the steps of a plan, all or none; what each said. DT-1138 where the definitions of the
+    lake are others now, DT-1153 where a function of Python is not the script's."""
     if state_of(context) != plan.state:
         raise error("DT-1138")
     require_registered(plan)
     before = context.schema()
     try:
         with context.log.begin("dt.apply", applying(context, plan)):
-            for _ in run_script(context, "\n;\n".join(plan.steps)):
-                pass
+            done = list(run_script(context, "\n;\n".join(plan.steps)))
     finally:
         context.spark.catalog.setCurrentDatabase(before)
+    return describe_applied(plan, done)
 
 
 def state_of(context: Context) -> str:
@@ -177,43 +176,33 @@ class _Planner:
             rows = "computed at its first scheduled refresh" if later else "computed"
             self._add("dynamic table", name, statement.text, rows)
             return
-        differs = [*definition_differs(existing, statement), *options_differ(existing, statement)]
-        if not differs:
-            self._same("dynamic table", name)
-            return
-        rows = self._rows(existing, statement)
-        below = () if rows == _KEPT else self._below({name})
-        change = PlannedChange(
-            "dynamic table", str(name), PlannedAction.CHANGE, tuple(differs), rows, below
-        )
+        change = self._altered(existing, replace(statement, action=S.CreateAction.ALTER), schema)
         self.changes.append(change)
-        self.steps.append(step)
+        if change:
+            self.steps.append(step)
 
-    def _rows(self, existing: DynamicTable, statement: S.CreateDynamicTable) -> str:
-        """What CREATE OR ALTER does with the rows."""
-        if not any(definition_differs(existing, statement)) and (
-            existing.mode is statement.refresh_mode
-        ):
-            return _KEPT
-        schema = existing.definition.current_schema
+    def _altered(
+        self, existing: DynamicTable, statement: S.CreateDynamicTable, schema: str
+    ) -> PlannedChange:
+        """What CREATE OR ALTER does."""
+        creator, name = self.context.creator, str(existing.name)
+        differs = find_differences(existing, statement, schema)
+        if not differs.definition:
+            return creator.compare(existing, statement, None, schema)
         reads = {name_of(parts, schema) for parts, _ in relations_in(statement.query)}
-        if reads & self.new:
-            return f"recomputed: it reads {', '.join(sorted(map(str, reads & self.new)))}"
-        verdict = self.context.creator.judge(statement)
-        if isinstance(verdict, KeptContents):
-            return _KEPT
-        return (
-            f"recomputed: {verdict.sentence}"
-            if isinstance(verdict, Reason)
-            else "derived from those that it has"
+        if not reads & self.new:
+            return creator.compare(existing, statement, creator.define(statement, schema), schema)
+        rows = f"recomputed: it reads {', '.join(sorted(map(str, reads & self.new)))}"
+        text = text_differs(existing.definition.query, statement.query)
+        below = self._below({existing.name})
+        return PlannedChange(
+            "dynamic table", name, PlannedAction.CHANGE, differs.all, rows, below, text
         )
 
     def _below(self, changed: set[Name]) -> tuple[str, ...]:
         """The dynamic tables downstream, through views too."""
-        tables, found = self.context.catalog.list(), set(changed)
-        while more := {t.name for t in tables if found & names_read(t)} - found:
-            found |= more
-        return tuple(sorted(str(n) for n in found - changed))
+        below = names_downstream(self.context.catalog.list(), changed)
+        return tuple(sorted(map(str, below)))
 
     def _calling(self, function: str) -> tuple[str, ...]:
         """The dynamic tables that call a function, and those downstream."""
@@ -249,8 +238,11 @@ class _Planner:
             tables = self._calling(made.name)
             rows, action = ROWS_OF_CALLERS if tables else "", PlannedAction.CHANGE
             self.changes.append(
-                PlannedChange("function", made.name, action, ("text",), rows, tables)
-            )
+                PlannedChange(
+                    "function", made.name, action, ("text",), rows, tables,
+                    text_differs(found.source, made.source),
+                )
+            )  # fmt: skip
             self.steps.append(statement.text)
 
     # -- the others -------------------------------------------------------------------------------
@@ -290,9 +282,9 @@ class _Planner:
         if known.kind is RelationKind.VIEW and is_view_of(known.text or "", query):
             self._same("view", name)
             return
-        below = self._below({name})
+        below, text = self._below({name}), text_differs(query_of_view(known.text or ""), query)
         self.changes.append(
-            PlannedChange("view", str(name), PlannedAction.CHANGE, ("query",), "", below)
+            PlannedChange("view", str(name), PlannedAction.CHANGE, ("query",), "", below, text)
         )
         self.steps.append(_VIEW.sub("CREATE OR REPLACE VIEW ", statement.text, count=1))
 
@@ -326,7 +318,10 @@ class _Planner:
             self._same("task", statement.name)
             return
         self.replaced.add(statement.name)
-        change = PlannedChange("task", str(statement.name), PlannedAction.CHANGE, differs)
+        text = text_differs(found.body, statement.body)
+        change = PlannedChange(
+            "task", str(statement.name), PlannedAction.CHANGE, differs, text=text
+        )
         self.changes.append(change)
         self.steps.append(_CREATE_TASK.sub("CREATE OR REPLACE TASK ", statement.text, count=1))
 
@@ -417,7 +412,6 @@ class _Planner:
                 self.steps.append(f"DROP FUNCTION default.{quote(function.name)}")
 
 
-_KEPT = "kept"
 _PLANNED: Mapping[type[S.Statement], Callable[[_Planner, Any, str], None]] = {
     S.CreateDynamicTable: _Planner.dynamic_table,
     S.CreateWarehouse: _Planner.warehouse,

@@ -50,16 +50,17 @@ class TableNames:
     def _is_view(self, name: Name) -> bool:
         return holder(self.catalog, self.publisher.spark, name) == Named.VIEW
 
-    def rename(self, old: Name, new: Name) -> DynamicTable:
-        """The view of the old name goes last: until then it can be read. DT-1101, DT-1105."""
-        renamed = self.catalog.rename(old, new)
+    def rename(self, old: Name, new: Name) -> str | None:
+        """The view of the old name goes last: until then it can be read. Gives the schema that was
+        made for it. DT-1101, DT-1105."""
+        made, renamed = self.publisher.new_schema(new), self.catalog.rename(old, new)
         try:
             self.publisher.publish(renamed)
         except BaseException as e:
             undo(e, lambda: self.catalog.rename(new, old), lambda: self.publisher.unpublish(new))
             raise
         self.unpublish(old)
-        return renamed
+        return made
 
     def swap(self, one: Name, other: Name) -> None:
         """Each takes the other's name. DT-1101."""
@@ -75,15 +76,15 @@ class TableNames:
             )
             raise
 
-    def undrop(self, name: Name) -> DynamicTable:
-        """The one of that name that was dropped last. DT-1118."""
-        back = self.catalog.undrop(name)
+    def undrop(self, name: Name) -> str | None:
+        """The one of that name that was dropped last; the schema that was made for it. DT-1118."""
+        made, back = self.publisher.new_schema(name), self.catalog.undrop(name)
         try:
             self.publisher.publish(self.standing(back))
         except BaseException as e:
             undo(e, lambda: self.catalog.drop(name), lambda: self.publisher.unpublish(name))
             raise
-        return back
+        return made
 
     def unpublish(self, name: Name) -> None:
         """The view of a name that is no table's any more; what keeps Spark from it is told, and

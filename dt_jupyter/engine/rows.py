@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.create import Created
+    from dt_jupyter.engine.created import Created
 
 T = TypeVar("T")
 MOST = 50

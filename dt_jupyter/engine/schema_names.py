@@ -26,7 +26,16 @@ from dt_jupyter.engine.rights.lives import drop_schema_rights
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import folder_exists, is_delta, list_folders, move_folder, reach, sql_path
-from dt_jupyter.model import DTError, Name, StatementStep, error, plain, quote
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    Named,
+    StatementStep,
+    error,
+    name_taken,
+    plain,
+    quote,
+)
 from dt_jupyter.spark import RelationKind, lookup
 from dt_jupyter.sql import columns_by_schema
 
@@ -45,7 +54,7 @@ def rename_schema(context: Context, old: str, new: str) -> str:
         return f"Schema {old} has that name, nothing done."
     _require_renamable(context, old)
     if context.spark.catalog.databaseExists(quote(new)) or _is_named(context, new):
-        raise error("DT-1105", kind="Schema", name=new)
+        raise name_taken(Named.SCHEMA, new)
     _take_names(context, {old: new})
     return f"Schema {old} renamed to {new}."
 

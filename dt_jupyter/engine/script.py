@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import with_offending_row
 from dt_jupyter.engine.context import Context
-from dt_jupyter.engine.create import Created
+from dt_jupyter.engine.created import Announce, Created, say_nothing
 from dt_jupyter.engine.execute import StatementOrigin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
@@ -83,7 +83,8 @@ def run_script(
         what = _title(asked)
         if consistent:
             asked = all_common(asked, context.catalog.find_stream, context.schema())
-        found = _run(context, replace(read, statement=asked), args, f"{group}:{number}", what)
+        origin = StatementOrigin(read.script, args or {})
+        found = _run(context, replace(read, statement=asked), origin, f"{group}:{number}", what)
         yield Done(asked, found, read.script)
 
 
@@ -135,13 +136,17 @@ def _sink_of(context: Context, statement: Statement) -> SinkReport | None:
 
 
 def create_by_cell(
-    context: Context, statement: CreateDynamicTable, args: Mapping[str, Any] | None
+    context: Context,
+    statement: CreateDynamicTable,
+    args: Mapping[str, Any] | None,
+    announce: Announce = say_nothing,
 ) -> Created:
-    """Creates what a statement value describes; errors are placed in its query."""
+    """Creates what a statement value describes, and announces before what that changes of a table
+    that is there; errors are placed in its query."""
     group, what = f"statement:{uuid.uuid4().hex}", f"create {statement.name}"
     bound, variables = replace_variables(context, statement)
     read = _Read(bound, bound.query, tuple(variables))
-    result = _run(context, read, args, group, what)
+    result = _run(context, read, StatementOrigin(read.script, args or {}, announce), group, what)
     assert isinstance(result, Created)
     return result
 
@@ -157,9 +162,9 @@ def replace_variables(
 
 
 def _run(
-    context: Context, read: _Read, args: Mapping[str, Any] | None, group: str, what: str
+    context: Context, read: _Read, origin: StatementOrigin, group: str, what: str
 ) -> DataFrame | Created:
-    statement, origin = read.statement, StatementOrigin(read.script, args or {})
+    statement = read.statement
     context.catalog.leftovers.finish()
     context.log.recover()
     part_of = context.log.current

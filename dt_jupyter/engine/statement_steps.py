@@ -12,6 +12,7 @@ from dt_jupyter.engine.dropped_schemas import forget_schema, restore_schema
 from dt_jupyter.engine.rights.lives import follow_rights
 from dt_jupyter.engine.schema_names import make_schemas_known, unmake_schema
 from dt_jupyter.engine.step_kinds import StepKind
+from dt_jupyter.engine.unmade_tables import UnmadeTables
 from dt_jupyter.lake import write_durable
 from dt_jupyter.model import Name
 
@@ -29,7 +30,7 @@ def handle_steps(context: Context) -> None:
         StepKind.TABLE_ASIDE: tables.return_aside,
         StepKind.TABLE_BACK: tables.put_back,
         StepKind.TABLE_RENAMED: tables.follow_rename,
-        StepKind.DYNAMIC_TABLE_MADE: creator.unmake,
+        StepKind.DYNAMIC_TABLE_MADE: UnmadeTables(creator.sources, creator.publisher).unmake,
         StepKind.DYNAMIC_TABLE_ALTERED: creator.unalter,
         StepKind.STREAM_MADE: lambda facts: context.catalog.purge_stream(facts["id"]),
         StepKind.NAMES_KNOWN: context.names.make_known,

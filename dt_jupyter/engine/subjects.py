@@ -5,11 +5,20 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
+from dt_jupyter.definition import Defined
 from dt_jupyter.engine.context import Context
-from dt_jupyter.model import Name
-from dt_jupyter.reports import Explanation, Lineage, explain_defined, explain_table
+from dt_jupyter.engine.definition_changes import with_unsaid
+from dt_jupyter.model import Name, Right
+from dt_jupyter.reports import (
+    Explanation,
+    Lineage,
+    PlannedAction,
+    PlannedChange,
+    explain_defined,
+    explain_table,
+)
 from dt_jupyter.spark import Args, bind_definition, lookup, run_cancellable
-from dt_jupyter.sql import CreateDynamicTable
+from dt_jupyter.sql import CreateAction, CreateDynamicTable
 
 
 def explain_subject(
@@ -20,12 +29,27 @@ def explain_subject(
     def run() -> Explanation:
         if isinstance(subject, CreateDynamicTable):
             bound = replace(subject, query=bind_definition(subject.query, args))
-            return explain_defined(subject.name, context.creator.define(bound))
+            defined = context.creator.define(bound)
+            change = _change(context, bound, defined)
+            return replace(explain_defined(subject.name, defined), change=change)
         table = context.table(subject)
         with context.sessions.lease(table.warehouse, table.definition.settings) as spark:
             return explain_table(spark, context.refresher, table, context.clock.now())
 
     return run_cancellable(context.spark, f"explain:{uuid.uuid4().hex}", "explain", run)
+
+
+def _change(
+    context: Context, statement: CreateDynamicTable, defined: Defined
+) -> PlannedChange | None:
+    """What the statement would do to the table that has the name; None where there is none, or it
+    is not the role's."""
+    existing = context.catalog.get(statement.name)
+    if existing is None or not context.access.may(Right.OWNERSHIP, existing.name):
+        return None
+    if statement.action is CreateAction.IF_NOT_EXISTS:
+        return PlannedChange("dynamic table", str(existing.name), PlannedAction.NONE)
+    return context.creator.compare(existing, with_unsaid(existing, statement), defined)
 
 
 def lineage_of(context: Context, name: str | Name) -> Lineage:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.create import Created
+    from dt_jupyter.engine.created import Created
     from dt_jupyter.sql import Statement
 
 _log = logging.getLogger("dt_jupyter.tasks")

@@ -59,7 +59,7 @@ from dt_jupyter.model.lake_events import (
     task_run_event,
 )
 from dt_jupyter.model.names import Name, plain, quote
-from dt_jupyter.model.naming import Named, is_word, require_name
+from dt_jupyter.model.naming import Named, is_word, name_taken, require_name
 from dt_jupyter.model.plural import count_of, plural_of
 from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
 from dt_jupyter.model.rights import (
@@ -228,6 +228,7 @@ __all__ = [
     "isolation",
     "last_task_failure",
     "lateness",
+    "name_taken",
     "page_of_code",
     "parse_interval",
     "parse_time",

@@ -61,7 +61,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1103", "42704", "Column {name} is ambiguous.", "Qualify it: {candidates}."),
     ("DT-1104", "42711", "The query has two columns named {name}.", "Give one of them an alias."),
     ("DT-1105", "42P07", "{kind} {name} already exists.",
-     "Use CREATE OR REPLACE, IF NOT EXISTS, or another name."),
+     "{hint}"),
     ("DT-1106", "42P19", "Dynamic table {name} would read itself: {path}.",
      "Dynamic tables cannot form a cycle."),
     ("DT-1107", "0A000", "{name} cannot be refreshed incrementally: [{reason}] {sentence}",

@@ -14,7 +14,7 @@ LONGEST_NAME = 120
 at most 255 bytes."""
 _WORD = re.compile(r"[A-Za-z0-9_]+\Z")
 _NO_LABEL = frozenset("`\"'<>\\")
-_TAKEN = frozenset((
+_SPARKS_OWN = frozenset((
     "avro", "binaryfile", "csv", "delta", "global_temp", "json", "orc", "parquet", "session",
     "spark_catalog", "system", "text",
 ))  # fmt: skip
@@ -35,6 +35,29 @@ class Named(StrEnum):
     PIN = "pin"
     ROLE = "role"
     FUNCTION = "function"
+
+
+_OTHER_NAME = "Choose another name."
+_TAKEN = {
+    Named.DYNAMIC_TABLE: "CREATE OR ALTER DYNAMIC TABLE changes it and says what that costs, "
+    "CREATE OR REPLACE makes it again, IF NOT EXISTS leaves it.",
+    Named.STREAM: "CREATE OR REPLACE STREAM begins it again, and what it has not given is lost; "
+    "IF NOT EXISTS leaves it where it stands.",
+    Named.SINK: "ALTER SINK changes it, IF NOT EXISTS leaves it; DROP SINK goes before another one "
+    "of that name.",
+    Named.TASK: "ALTER TASK changes it, CREATE OR REPLACE TASK makes it again, IF NOT EXISTS "
+    "leaves it.",
+    Named.WAREHOUSE: "ALTER WAREHOUSE changes it, IF NOT EXISTS leaves it.",
+}
+
+
+def name_taken(
+    kind: Named | str, name: object, hint: str | None = None, *, same: bool = True
+) -> DTError:
+    """DT-1105 for a name of what is there, and what helps whoever wants to make one; `same` says
+    whether it is of the kind that was to be made."""
+    known = _TAKEN.get(Named(kind), _OTHER_NAME) if same else _OTHER_NAME
+    return error("DT-1105", kind=kind.capitalize(), name=name, hint=hint or known)
 
 
 _LABELS = frozenset((Named.WAREHOUSE, Named.PIN, Named.ROLE))
@@ -89,7 +112,7 @@ def _problem_of_label(part: str) -> str | None:
 
 
 def _reserved(schema: str) -> str | None:
-    return f"{schema} is a reserved word of Spark" if schema.lower() in _TAKEN else None
+    return f"{schema} is a reserved word of Spark" if schema.lower() in _SPARKS_OWN else None
 
 
 def _refused(kind: Named, name: object, problem: str) -> DTError:

@@ -32,7 +32,7 @@ _SHOWN = (
     ("dt_jupyter.maintenance.upkeep", "Vacuum"),
     ("dt_jupyter.replay.table_diff", "Diff"),
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
-    ("dt_jupyter.engine.create", "Created"),
+    ("dt_jupyter.engine.created", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
 )
 """Module and name of the types that have a picture; named, so that none is imported here."""
@@ -116,5 +116,10 @@ def show_below(value: object) -> None:
     """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
     from IPython.display import display
 
-    own = hasattr(value, "_repr_mimebundle_")
-    display(value if own else picture_or_message(value))  # type: ignore[no-untyped-call]
+    display(shown_value(value))  # type: ignore[no-untyped-call]
+
+
+def shown_value(value: object) -> object:
+    """A value that has a picture of its own, else its picture."""
+    own = hasattr(value, "_repr_mimebundle_") or hasattr(value, "_repr_html_")
+    return value if own else picture_or_message(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,14 @@ from dt_jupyter.model import (
     error,
     page_of_code,
 )
+from dt_jupyter.notebook.announcement import Announcement
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.line_places import placed_on_line
 from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
-from dt_jupyter.notebook.views import show_view
+from dt_jupyter.notebook.views import is_live, show_view
 from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.sql import (
     CHANGES,
@@ -42,6 +44,7 @@ from dt_jupyter.sql import (
     REPLAY,
     SQL,
     ChangesCommand,
+    CreateAction,
     CreateDynamicTable,
     DtMagic,
     ReplayCommand,
@@ -169,23 +172,31 @@ class DynamicTableMagics(Magics):
                 at=asked.at,
                 append_only=asked.append_only,
                 show_initial_rows=asked.show_initial_rows,
+                replace=asked.replace,
             )
         print(told)
 
     def _create(self, statement: CreateDynamicTable, values: dict[str, Any]) -> DataFrame:
-        with _interrupted(f"{statement.name} was not created, nothing was changed."):
+        """A cell is edited and run again: the table that is there is altered, and what that changes
+        is shown before it is done."""
+        if statement.action is CreateAction.CREATE:
+            statement = replace(statement, action=CreateAction.ALTER)
+        undone = f"{statement.name} was not created, nothing was changed."
+        with _interrupted(undone):
             engine = self.notebook.require()
-        context, title = engine.context, f"Creating {statement.name}"
-        with progress(self.notebook.shell, context.events, title) as end:
-            with _interrupted(f"{statement.name} was not created, nothing was changed."):
-                created = engine.create(statement, values)
+        context, name, shell = engine.context, statement.name, self.notebook.shell
+        announce = Announcement(shell, self.notebook.defined.get(name), context.catalog.get(name))
+        with progress(shell, context.events, f"Creating {name}") as end:
             from dt_jupyter.dispatch import created_message
-            from dt_jupyter.engine import read_sample
+            from dt_jupyter.engine import create_by_cell, read_sample
 
-            with _interrupted(f"{statement.name} was created; its first rows are not shown."):
+            with _interrupted(undone):
+                created = create_by_cell(context, statement, values, announce)
+            self.notebook.defined[name] = created.table
+            with _interrupted(f"{name} was created; its first rows are not shown."):
                 rows = read_sample(context, created)
-            end(created_message(created, rows))
-        return engine.spark.table(created.table.name.sql)
+            end(created_message(replace(created, change=None), rows))
+        return engine.spark.table(name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Explanation:
         from dt_jupyter.dispatch import explanation_message
@@ -193,7 +204,10 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
             found = engine.explain(statement, values)
-        show_below(explanation_message(found, "Dry run: nothing was created."))
+        if found.change is not None:
+            show_below(found.change)
+        what = "created" if found.change is None else "changed"
+        show_below(explanation_message(found, f"Dry run: nothing was {what}."))
         return found
 
     def _script(self, asked: DtMagic) -> None:
@@ -417,7 +431,10 @@ def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
         problem = f"it cannot be read ({type(e).__name__})"
         raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from e
     plan = engine.plan(script)
-    print(plan)
+    if is_live(notebook.shell):
+        show_below(plan)
+    else:
+        print(plan)
     return plan
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model import Happened, Progress, RefreshTrigger
-from dt_jupyter.notebook.display import show_below
+from dt_jupyter.notebook.display import show_below, shown_value
 from dt_jupyter.notebook.views import is_live
 from dt_jupyter.notebook.waiting import BLANK, CountingLine, empty_output
 
@@ -63,14 +63,11 @@ class _Drawn:
 
     def end(self, value: object) -> None:
         """What came of it, in place of the progress."""
-        from dt_jupyter.notebook.display import picture_or_message
-
         with self._lock:
             first, self._ended = not self._ended, True
         self._line.stop()
         if first:
-            own = hasattr(value, "_repr_mimebundle_")
-            self._handle.update(value if own else picture_or_message(value))
+            self._handle.update(shown_value(value))
 
     def clear(self) -> None:
         """Leaves nothing, where nothing came of it."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dt_jupyter.engine import Engine
+    from dt_jupyter.model import DynamicTable, Name
 
 LAKE = "lake"
 _REPLACED = (
@@ -41,6 +42,8 @@ class Notebook:
         self._opened_here = False
         self._remote: str | None = None
         self._bound: dict[str, Any] = {}
+        self.defined: dict[Name, DynamicTable] = {}
+        """The dynamic tables that cells defined, as they left them."""
         self.jobs = CellJobs(shell)
         self.starting = False
         self.feed = EventFeed(lambda: self.engine, lambda: self.starting)

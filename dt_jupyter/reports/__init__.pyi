@@ -47,6 +47,8 @@ from .report_values import (
     read_lag_days as read_lag_days,
 )
 from .script_plan import (
+    AppliedChange as AppliedChange,
+    AppliedPlan as AppliedPlan,
     PlannedAction as PlannedAction,
     PlannedChange as PlannedChange,
     ScriptPlan as ScriptPlan,
@@ -67,6 +69,7 @@ from .stream_standing import (
 from .task_report import (
     TaskReport as TaskReport,
     TaskReports as TaskReports,
+    task_flow as task_flow,
 )
 from .verification import (
     verify as verify,

@@ -10,6 +10,7 @@ from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode,
 
 if TYPE_CHECKING:
     from dt_jupyter.refresh import StagePlan
+    from dt_jupyter.reports.script_plan import PlannedChange
 
 TREE = "how it is kept"
 LAWS_TITLE = "Incremental rules"
@@ -49,7 +50,8 @@ class Explanation:
     `tree` is the definition as it is kept, empty in FULL mode; `steps` are the statements, in
     order, none where nothing changed; `hint` the smallest rewrite that would make a FULL one
     incremental; `checked` what the check at creation compared; `plan` what a refresh now would
-    execute (None of a table that is not created).
+    execute (None of a table that is not created); `change` what a CREATE statement would change of
+    the table that has its name.
     """
 
     name: Name
@@ -64,6 +66,7 @@ class Explanation:
     checked: str = ""
     tree: tuple[PlanNode, ...] = ()
     plan: StagePlan | None = field(default=None, repr=False)
+    change: PlannedChange | None = None
 
     @property
     def parts(self) -> tuple[PlanStep, ...]:
@@ -74,7 +77,8 @@ class Explanation:
         return (drawn, *self.steps, PlanStep(LAWS_TITLE, list_laws(self.tree)))
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.mode} ({self.reason})"]
+        lines = [str(self.change), ""] if self.change is not None else []
+        lines.append(f"{self.name}: {self.mode} ({self.reason})")
         lines += [f"  hint: {self.hint}"] if self.hint else []
         lines += [f"  {validation_sentence(self.checked)}"] if self.checked else []
         lines.append("  columns: " + ", ".join(f"{n} {t}" for n, t, _ in self.columns))

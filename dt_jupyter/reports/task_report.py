@@ -99,13 +99,14 @@ class TaskReports:
 def _report(task: Task, runs: Iterable[TaskRun], now: Timestamp) -> TaskReport:
     ticks = task.schedule is not None and task.started
     following = task.schedule.following(task.since, now) if ticks and task.schedule else None
-    flow = _flow(task.body, task.condition, task.schema)
+    flow = task_flow(task.body, task.condition, task.schema)
     return TaskReport(task, flow, following, tuple(runs))
 
 
 @lru_cache(_TEXTS)
-def _flow(body: str, condition: str | None, schema: str) -> TaskFlow:
-    """As far as the texts tell; a body that is no longer read has none."""
+def task_flow(body: str, condition: str | None, schema: str) -> TaskFlow:
+    """What a task reads and writes, as far as the texts tell; nothing of a body that is no longer
+    read."""
     asked = parse_condition(condition).streams if condition else ()
     names = [qualified_name(name, schema) for name in asked]
     try:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.model import Name, error
+from dt_jupyter.model import (
+    Name,
+    name_taken,
+)
 from dt_jupyter.spark import RelationKind, lookup
 
 if TYPE_CHECKING:
@@ -38,4 +41,4 @@ def require_free(
     """DT-1105 where the name is taken."""
     kind = holder(catalog, spark, name, temporary=temporary)
     if kind is not None:
-        raise error("DT-1105", kind=kind.capitalize(), name=name)
+        raise name_taken(kind, name, same=False)

@@ -94,6 +94,18 @@ class Publisher:
     def _create_schema(self, schema: str) -> None:
         self.spark.sql(f"CREATE DATABASE IF NOT EXISTS {quote(schema)}")
 
+    def new_schema(self, name: Name) -> str | None:
+        """The schema that publishing a name makes; None where it is there."""
+        there = self.spark.catalog.databaseExists(quote(name.schema))
+        return None if there or not _is_known_to_spark(name) else name.schema
+
+    def drop_empty_schema(self, schema: str) -> None:
+        """One that was made for a table that is not there after all."""
+        if not self.spark.catalog.databaseExists(quote(schema)):
+            return
+        if self.spark.sql(f"SHOW TABLES IN {quote(schema)}").isEmpty():
+            self.spark.sql(f"DROP DATABASE {quote(schema)}")
+
     def _view_entry(self, table: DynamicTable) -> ViewEntry | None:
         """The view of a table that can be read, whose columns are as its log has them; None where
         Spark has more to say of it."""

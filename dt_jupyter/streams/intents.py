@@ -36,7 +36,17 @@ from dt_jupyter.lake import (
     storage_lock,
     unstage,
 )
-from dt_jupyter.model import DTError, Intent, Name, Stream, Timestamp, error, undo
+from dt_jupyter.model import (
+    DTError,
+    Intent,
+    Name,
+    Named,
+    Stream,
+    Timestamp,
+    error,
+    name_taken,
+    undo,
+)
 from dt_jupyter.sources import Logs
 from dt_jupyter.spark import confs
 from dt_jupyter.streams.rollforward import RollForward, kept_alive
@@ -103,7 +113,7 @@ class Intents:
             try:
                 move_folder(aside, path)
             except FileExistsError as e:
-                raise error("DT-1105", kind="Table", name=name) from e
+                raise name_taken(Named.TABLE, name) from e
             register(self.spark, name, path)
             unstage(aside.parent)
             return frame

@@ -61,6 +61,41 @@ def test_a_dry_run_creates_nothing(kernel: Kernel) -> None:
     assert kernel.value("[str(t.name) for t in dt.context.catalog.list()]") == "['daily']"
 
 
+def test_a_cell_that_is_run_again_changes_what_was_edited(kernel: Kernel) -> None:
+    kernel.run("%%dt\nCREATE TABLE more (k INT, v INT); INSERT INTO more VALUES (1, 1), (2, 5)").ok  # noqa: B018
+    made = kernel.run("%%dynamic_table shop.kept --target-lag '1 hour'\nSELECT k, v FROM more").ok
+    assert "Dynamic table shop.kept created, and schema shop for it." in made.text
+    versions = "dt.table('shop.kept').version, len(dt.records('shop.kept'))"
+    before = kernel.value(versions)
+    for query in ("SELECT k, v FROM more", "select k,  v -- said\nFROM default.MORE;"):
+        again = kernel.run(f"%%dynamic_table shop.kept --target-lag '1 hour'\n{query}").ok
+        assert "dynamic table shop.kept is unchanged" in again.text
+        assert "dtj-card" in again.html
+    assert kernel.value(versions) == before
+    edited = (
+        "%%dynamic_table shop.kept --target-lag '2 hours'{}\nSELECT k,\n  v + 1 AS w\nFROM more"
+    )
+    tried = kernel.run(edited.format(" --dry-run")).ok
+    assert "columns: + w int, - v" in tried.text
+    assert "Dry run: nothing was changed." in tried.text
+    assert kernel.value(versions) == before
+    kernel.run("%dt ALTER DYNAMIC TABLE shop.kept SET TARGET_LAG = '3 hours'").ok  # noqa: B018
+    altered = kernel.run(edited.format("")).ok
+    for said in (
+        "TARGET_LAG 3 hours → 2 hours", "- SELECT k, v FROM more", "+   v + 1 AS w",
+        "rows: derived", "it was changed elsewhere", "altered; its rows were",
+    ):  # fmt: skip
+        assert said in altered.text, said
+    assert altered.text.index("rows: derived") < altered.text.index("[AUTO")
+    replaced = kernel.run(edited.format(" --replace")).ok
+    assert "nothing: CREATE OR ALTER would leave it as it is" in replaced.text
+    assert "of shop.kept cannot be read as its past any more" in replaced.text
+    assert replaced.text.index("as its past") < replaced.text.index(
+        "Dynamic table shop.kept replaced"
+    )
+    kernel.run("%%dt\nDROP SCHEMA shop CASCADE; DROP TABLE more").ok  # noqa: B018
+
+
 def test_variables_are_bound_and_not_spliced(kernel: Kernel) -> None:
     kernel.run('low, text = 3.0, "it\'s; DROP TABLE orders"').ok  # noqa: B018
     reply = kernel.run(
@@ -106,8 +141,11 @@ def test_changes_are_shown_with_their_action(kernel: Kernel) -> None:
     assert "10.0 → 12.0" in reply.text
     assert "0 inserted, 0 deleted, 1 updated" in reply.text
     assert "Stream s created on audit." in kernel.run("%%changes s\naudit").ok.text
+    assert "Stream s is unchanged." in kernel.run("%%changes s\naudit").ok.text
     reply = kernel.run("%%changes rich --show-initial-rows\nSELECT id FROM audit WHERE price > 1")
     assert "Stream rich created on rich__source." in reply.ok.text
+    again = kernel.run("%%changes rich\nSELECT id\nFROM audit WHERE price > 1").ok
+    assert "Stream rich is unchanged." in again.text
     kernel.run("%dt CREATE TABLE drained AS SELECT id FROM rich").ok  # noqa: B018
     assert kernel.value("[r['id'] for r in dt.sql('SELECT * FROM drained').collect()]") == "[1]"
     assert kernel.value("dt.sql('SELECT * FROM rich').count()") == "0"
@@ -165,7 +203,11 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "%%dynamic_table bad --dry-run\n-- why\n\nSELECT nope FROM orders": (
             "DT-1102", "  3 | SELECT nope FROM orders", "    |        ^^^^"),
         "%%dynamic_table bad --warehouse nope\nSELECT id FROM orders": ("DT-1108",),
-        "%%dynamic_table daily\nSELECT id FROM orders": ("DT-1105",),
+        "%%dynamic_table orders\nSELECT id FROM orders": (
+            "DT-1105", "  1 | orders", "Hint: Choose another name."),
+        "%%dt\nCREATE DYNAMIC TABLE daily AS SELECT id FROM orders": (
+            "DT-1105", "Hint: CREATE OR ALTER DYNAMIC TABLE changes it"),
+        "%%changes s\nkeyed": ("DT-1105", "It is DEFAULT on audit. --replace"),
         "x = 1\ndt.sql('SELECT * FROM nowhere')": ("DT-1101", "In line 2 of the cell: dt.sql("),
         "spark.sql('SELECT 1 / 0').collect()": ("DIVIDE_BY_ZERO", "In line 1 of the cell"),
         "%dt history nowhere": ("DT-1101", "  1 | history nowhere", "    |         ^^^^^^^"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.create import Created
+    from dt_jupyter.engine.created import Created
 
 Handler = Callable[["Context", Any, StatementOrigin], "DataFrame | Created"]
 

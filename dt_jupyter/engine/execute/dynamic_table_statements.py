@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import require_clusterable
+from dt_jupyter.engine.created import schema_words
+from dt_jupyter.engine.dependents import dropped_words, find_dependents, names_downstream
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.engine.subjects import explain_subject
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.create import Created
+    from dt_jupyter.engine.created import Created
 
 _BY_USER = Reason("USER_SUSPENDED", "ALTER DYNAMIC TABLE … SUSPEND was run.")
 _DEFAULTS: Mapping[str, tuple[str, Any]] = {
@@ -55,7 +57,7 @@ def create_dynamic_table(
     literals = dict((*statement.parameters, *parameter_literals(statement.query, origin.args)))
     bound = replace(statement, query=query, parameters=tuple(literals.items()))
     with _placed(statement, bound.query, origin):
-        return _standing(context, context.creator.create(bound))
+        return _standing(context, context.creator.create(bound, origin.announce))
 
 
 def _standing(context: Context, created: Created) -> Created:
@@ -93,11 +95,13 @@ def drop_dynamic_table(
     if statement.if_exists and catalog.get(name) is None:
         return context.tables.status(f"{name} does not exist, nothing done.")
     table = context.table(name, f"Write DROP {{kind}} {name}.")
+    readers = find_dependents(catalog, {name}, context.access.sees)
     context.refresher.cancel(table.id)
     with context.names.followed(f"DROP DYNAMIC TABLE {name}", name):
         catalog.drop(name)
         context.names.unpublish(name)
-    return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.")
+    more = dropped_words(readers, f"UNDROP DYNAMIC TABLE {name}")
+    return context.tables.status(f"Dynamic table {name} dropped; UNDROP brings it back.{more}")
 
 
 def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementOrigin) -> DataFrame:
@@ -105,8 +109,8 @@ def undrop(context: Context, statement: S.UndropDynamicTable, origin: StatementO
     if holder(context.catalog, context.spark, name) is not None:
         raise error("DT-1118", name=name, problem="the name is taken", hint="Rename the other.")
     with context.names.followed(f"UNDROP DYNAMIC TABLE {name}", name):
-        context.names.undrop(name)
-    return context.tables.status(f"Dynamic table {name} restored.")
+        schema = context.names.undrop(name)
+    return context.tables.status(f"Dynamic table {name} restored{schema_words(schema)}.")
 
 
 def describe_dynamic_table(
@@ -181,11 +185,10 @@ def _suspend(context: Context, table: DynamicTable, change: S.Suspend) -> str:
 
 def _below(context: Context, table: DynamicTable) -> list[str]:
     """The tables that the scheduler would refresh and that read it, by whichever way."""
-    tables, found = context.catalog.list(), {table.name}
-    while more := {t.name for t in tables if found & set(t.upstream)} - found:
-        found |= more
+    tables = context.catalog.list()
+    below = names_downstream(tables, {table.name})
     active = (t for t in tables if t.scheduling is SchedulingState.ACTIVE)
-    return [str(t.name) for t in active if t.name in found - {table.name}]
+    return [str(t.name) for t in active if t.name in below]
 
 
 def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
@@ -199,8 +202,8 @@ def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:
     require_free(context.catalog, context.spark, change.new_name)
     old, new = table.name, change.new_name
     with context.names.followed(f"ALTER DYNAMIC TABLE {old} RENAME TO {new}", old, new):
-        context.names.rename(old, new)
-    return f"renamed to {change.new_name}"
+        schema = context.names.rename(old, new)
+    return f"renamed to {change.new_name}{schema_words(schema)}"
 
 
 def _swap(context: Context, table: DynamicTable, change: S.SwapWith) -> str:

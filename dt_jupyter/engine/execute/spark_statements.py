@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.dependents import Dependents, dropped_words, find_dependents, names_in
 from dt_jupyter.engine.dropped_schemas import drop_schema
 from dt_jupyter.engine.execute.names_read import require_named
 from dt_jupyter.engine.execute.origin import StatementOrigin
@@ -15,8 +16,16 @@ from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.execute.spark_relations import run_in_place
 from dt_jupyter.engine.functions import follow_function, require_droppable
 from dt_jupyter.lake import marked
-from dt_jupyter.model import DTError, Name, Named, Span, error
-from dt_jupyter.spark import confs
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    Named,
+    Span,
+    error,
+    name_taken,
+    plain,
+)
+from dt_jupyter.spark import RelationKind, confs, lookup
 from dt_jupyter.sql import CATALOG, require_table_properties, statement_values as S
 from dt_jupyter.streams import CONSUMERS
 
@@ -32,6 +41,7 @@ _WRITES = frozenset({
     S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW, S.SparkKind.CREATE_TABLE,
     S.SparkKind.CREATE_VIEW,
 })  # fmt: skip
+_DROPS = frozenset({S.SparkKind.DROP_TABLE, S.SparkKind.DROP_VIEW})
 _CREATES = frozenset({S.SparkKind.CREATE_TABLE, S.SparkKind.CREATE_VIEW})
 _MARKED = CONSUMERS | {S.SparkKind.TRUNCATE, S.SparkKind.RESTORE}
 """What writes rows: its commit carries the id of its statement."""
@@ -45,8 +55,10 @@ def run_by_spark(
     _require_properties(statement, origin)
     _require_writable(context, statement)
     _require_free(context, statement)
+    readers = _readers(context, statement)
     if said := _drop_ours(context, statement):
-        return context.tables.status(said)
+        more = dropped_words(readers, f"UNDROP TABLE {statement.target}")
+        return context.tables.status(f"{said}{more}")
     _refuse_quarantined(context, statement)
     if statement.kind is S.SparkKind.OTHER:
         require_droppable(context, statement.text)
@@ -67,7 +79,30 @@ def run_by_spark(
         context.publisher.part_folder(statement.target_parts[-1].lower())
     if statement.kind is not S.SparkKind.QUERY:
         context.scheduling.nudge()
-    return frame
+    return context.tables.status(_dropped(statement, readers)) if readers else frame
+
+
+def _readers(context: Context, statement: S.SparkStatement) -> Dependents:
+    """What reads, from elsewhere, what a statement drops."""
+    catalog, dropped = context.catalog, set[Name]()
+    if statement.kind in _DROPS and statement.target is not None:
+        relation = lookup(context.spark, statement.target)
+        there = relation is not None and relation.kind is not RelationKind.TEMPORARY_VIEW
+        dropped = {statement.target} if there else dropped
+    elif statement.kind is S.SparkKind.DROP_SCHEMA and statement.target_parts:
+        dropped = names_in(catalog, statement.target_parts[-1].lower())
+    return find_dependents(catalog, dropped, context.access.sees) if dropped else Dependents()
+
+
+def _dropped(statement: S.SparkStatement, readers: Dependents) -> str:
+    if statement.kind is S.SparkKind.DROP_SCHEMA:
+        schema = plain(statement.target_parts[-1].lower())
+        more = dropped_words(readers, f"UNDROP SCHEMA {schema}")
+        return f"Schema {schema} dropped; UNDROP SCHEMA brings it back.{more}"
+    view = statement.kind is S.SparkKind.DROP_VIEW
+    what = "VIEW" if view else "TABLE"
+    more = dropped_words(readers, f"CREATE {what} {statement.target} …")
+    return f"{what.capitalize()} {statement.target} dropped.{more}"
 
 
 def _run(context: Context, statement: S.SparkStatement, origin: StatementOrigin) -> DataFrame:
@@ -136,11 +171,11 @@ def _require_free(context: Context, statement: S.SparkStatement) -> None:
     made = statement.kind in _CREATES
     for name in (taken, statement.target if made and not statement.temporary else None):
         if name is not None and catalog.find_stream(name) is not None:
-            raise error("DT-1105", kind="Stream", name=name)
+            raise name_taken(Named.STREAM, name, same=False)
         if name is not None and catalog.find_sink(name) is not None:
-            raise error("DT-1105", kind="Sink", name=name)
+            raise name_taken(Named.SINK, name, same=False)
     if taken is not None and catalog.get(taken) is not None:
-        raise error("DT-1105", kind="Dynamic table", name=taken)
+        raise name_taken(Named.DYNAMIC_TABLE, taken, same=False)
 
 
 def _drop_ours(context: Context, statement: S.SparkStatement) -> str | None:

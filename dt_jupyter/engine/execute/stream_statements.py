@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dt_jupyter.engine.dependents import dropped_words, find_dependents
 from dt_jupyter.engine.evaluate import points
 from dt_jupyter.engine.execute.origin import StatementOrigin
 from dt_jupyter.sql import statement_values as S
@@ -50,8 +51,10 @@ def drop_stream(context: Context, statement: S.DropStream, origin: StatementOrig
         return context.tables.status(f"{name} does not exist, nothing done.")
     context.streams.await_free(name)
     context.streams.recover()
+    readers = find_dependents(context.catalog, {name}, context.access.sees)
     context.catalog.drop_stream(name)
-    return context.tables.status(f"Stream {name} dropped; UNDROP STREAM brings it back.")
+    more = dropped_words(readers, f"UNDROP STREAM {name}")
+    return context.tables.status(f"Stream {name} dropped; UNDROP STREAM brings it back.{more}")
 
 
 def describe_stream(

@@ -74,7 +74,8 @@ class ChangesCommand:
     """What `%changes` and `%%changes` ask for.
 
     What is watched is a `name` or a `query`, the cell's exact text from character `query_offset`.
-    With a `stream` that one is to be made there; without one the changes are shown. `at` None is
+    With a `stream` that one is to be made there, with `replace` in the place of the one that is
+    there; without one the changes are shown. `at` None is
     the oldest version kept, for a stream now; `end` None is now. All None is for help.
     """
 
@@ -88,6 +89,7 @@ class ChangesCommand:
     out: str | None = None
     help: bool = False
     query_offset: int = field(default=0, compare=False)
+    replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def parse_dynamic_table(line: str, cell: str, current_schema: str = "default") -
     name = args["NAME"]
     fields["name"] = _placed(line, name, lambda: qualified_name(name.value, current_schema))
     fields["action"] = _action(line, args)
+    fields["partial"] = True
     if "--no-alter-sources" in args:
         fields["alter_sources"] = False
         given["ALTER_SOURCES"] = False
@@ -214,6 +217,7 @@ def parse_changes(
         "--show-initial-rows" in args,
         _variable(line, args),
         query_offset=offset,
+        replace="--replace" in args,
     )
 
 
@@ -234,13 +238,10 @@ def parse_replay(line: str, current_schema: str = "default") -> ReplayCommand:
 def _check_stream(line: str, args: dict[str, _Arg]) -> None:
     if "stream" in args and "--end" in args:
         raise _syntax(CHANGES_CELL, "a stream has no --end", line, args["--end"].span)
-    if "stream" not in args and "--show-initial-rows" in args:
-        raise _syntax(
-            CHANGES_CELL,
-            "--show-initial-rows needs the name of a stream",
-            line,
-            args["--show-initial-rows"].span,
-        )
+    for flag in ("--show-initial-rows", "--replace"):
+        if "stream" not in args and flag in args:
+            problem = f"{flag} needs the name of a stream"
+            raise _syntax(CHANGES_CELL, problem, line, args[flag].span)
 
 
 def _watched(cell: str, current_schema: str) -> tuple[Name | None, str | None, int]:

@@ -57,7 +57,7 @@ def _of(option: str, flag: str, metavar: str, example: str) -> MagicOption:
 DYNAMIC_TABLE = MagicSpec(
     "%%dynamic_table",
     "%%dynamic_table NAME [options]\nquery",
-    "Creates a dynamic table from the cell's query.",
+    "Creates a dynamic table from the cell's query; run again, alters it as the cell was edited.",
     (
         replace(
             _of("TARGET_LAG", "--target-lag", "LAG", "--target-lag '5 minutes'"),
@@ -66,10 +66,13 @@ DYNAMIC_TABLE = MagicSpec(
         _of("WAREHOUSE", "--warehouse", "W", "--warehouse default"),
         _of("REFRESH_MODE", "--refresh-mode", "MODE", "--refresh-mode incremental"),
         _of("INITIALIZE", "--initialize", "WHEN", "--initialize on_schedule"),
-        MagicOption(("--replace",), "replace an existing dynamic table"),
+        MagicOption(
+            ("--replace",),
+            "drop an existing one and make it again: its versions and streams end with it",
+        ),
         MagicOption(("--if-not-exists",), "do nothing if the name exists"),
         MagicOption(("--no-alter-sources",), "do not turn on the change data feed of its sources"),
-        MagicOption(("--dry-run",), "show what would be created, and create nothing"),
+        MagicOption(("--dry-run",), "show what would be created or changed, and do nothing"),
         _OUT,
         _HELP,
     ),
@@ -136,10 +139,11 @@ CHANGES = MagicSpec(
 )  # fmt: skip
 CHANGES_CELL = MagicSpec(
     "%%changes",
-    "%%changes [STREAM] [--append-only] [--show-initial-rows] [--at X] [--end Y]\n"
+    "%%changes [STREAM] [--append-only] [--show-initial-rows] [--replace] [--at X] [--end Y]\n"
     "query, or a name",
     "Creates a stream on the cell's query or name; without STREAM, shows the query's changes.",
     (_APPEND, MagicOption(("--show-initial-rows",), STREAM_OPTIONS["SHOW_INITIAL_ROWS"].help),
+     MagicOption(("--replace",), "begin an existing stream again: what it has not given is lost"),
      _AT, _END, _OUT, _HELP),
     "stream",
     ("%%changes big_orders --append-only\nSELECT * FROM orders WHERE price > 100",

@@ -46,12 +46,14 @@ class Statement:
 
 
 class CreateAction(StrEnum):
-    """What creation does when the name is taken: fail, replace, alter, or leave it alone."""
+    """What creation does when the name is taken: fail, replace, alter, leave it alone, or fail
+    unless what has the name is what is to be made."""
 
     CREATE = "CREATE"
     REPLACE = "REPLACE"
     ALTER = "ALTER"
     IF_NOT_EXISTS = "IF_NOT_EXISTS"
+    UNCHANGED = "UNCHANGED"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class CreateDynamicTable(Statement):
     (name, comment), or () for the query's own. `frozen` is the condition of the rows that refreshes
     leave as they are, `backfill` the table that gives the first of them. `given` are the SQL names
     of the options that the text sets; the others have their defaults. `parameters` are the
-    literals of the `:names` that the query had.
+    literals of the `:names` that the query had. `partial` is one of a magic, whose options are not
+    all that there are: what it has no words for stays as it is.
     """
 
     name: Name
@@ -83,6 +86,7 @@ class CreateDynamicTable(Statement):
     query_offset: int = field(default=0, compare=False)
     given: frozenset[str] = field(default=frozenset(), compare=False)
     parameters: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    partial: bool = field(default=False, compare=False)
 
 
 class PointKind(StrEnum):

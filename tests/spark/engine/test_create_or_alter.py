@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from dt_jupyter.engine import Created
 from dt_jupyter.refresh import derived_contents
-from tests.spark.engine_lab import Lab
+from tests.spark.engine_lab import Lab, refused
 
 ROWS = "SELECT id, g, v * 2 AS w, name FROM src WHERE v > 0"
 GROUPS = "SELECT g, sum(v) AS s, min(v) AS low, count(DISTINCT name) AS d FROM src GROUP BY g"
@@ -134,3 +137,122 @@ def test_a_derivation_that_was_cut_off_is_whole_or_did_not_happen(
     assert lab.refresh("t") == "INCREMENTAL"
     assert lab.engine.table("t").definition.query == "SELECT v AS w FROM src"
     lab.verified("t")
+
+
+def altered(lab: Lab, text: str) -> Created:
+    (made,) = lab.engine.run(f"CREATE OR ALTER DYNAMIC TABLE {text}")
+    assert isinstance(made, Created)
+    return made
+
+
+def test_the_same_definition_again_does_nothing_and_says_so(quick_lab: Lab) -> None:
+    lab, dt = quick_lab, quick_lab.engine
+    lab.table("src", "id INT, v INT", "1, 1", "2, 0")
+    text = "t TARGET_LAG = '1 hour' AS SELECT * FROM src"
+    lab.sql(f"CREATE DYNAMIC TABLE {text}")
+    frame = lab.spark.table("src").groupBy("id").count()
+    dt.create("framed", frame)
+    lab.reopen()
+    dt = lab.engine
+    before = [
+        (t.version, t.definition, len(dt.records(t.name))) for t in lab.context.catalog.list()
+    ]
+    for again in (text, "default.T TARGET_LAG = '1 hour' AS select *\n from default.SRC -- said"):
+        made = altered(lab, again)
+        assert (made.record, made.status) == (None, "Dynamic table t is unchanged.")
+    same = dt.create("framed", lab.spark.table("src").groupBy("id").count())
+    assert (bool(same.change), same.status) == (False, "Dynamic table framed is unchanged.")
+    after = [(t.version, t.definition, len(dt.records(t.name))) for t in lab.context.catalog.list()]
+    assert after == before
+    with refused("DT-1105") as errors:
+        dt.create("framed", frame.where("id > 1"))
+    assert "or_alter=True" in str(errors[0])
+    with refused("DT-1105") as errors:
+        lab.sql(f"CREATE DYNAMIC TABLE {text}")
+    assert "CREATE OR ALTER" in str(errors[0])
+    made = altered(lab, text.replace("1 hour", "2 hours"))
+    assert made.change is not None
+    assert (made.change.differs, made.record) == (("TARGET_LAG 1 hour → 2 hours",), None)
+    lab.sql("ALTER DYNAMIC TABLE t SUSPEND; ALTER TABLE src ADD COLUMN w INT")
+    made = altered(lab, text.replace("1 hour", "2 hours"))  # * is more than it was
+    assert made.change is not None
+    assert (made.change.columns, made.record and made.record.action) == (
+        ("+ w int",), "REINITIALIZE",
+    )  # fmt: skip
+    made = altered(lab, text.replace("1 hour", "2 hours"))
+    assert (made.record, "RESUME" in str(made.notes)) == (None, True)
+    lab.verified("t", "framed")
+
+
+def test_what_was_said_of_an_edit_is_what_comes_of_it(quick_lab: Lab, tmp_path: Path) -> None:
+    lab = quick_lab
+    lab.table("src", "id INT, v INT, w INT", "1, 1, 1", "2, 0, 4")
+    lab.dynamic_table("t", "SELECT id, v FROM src")
+    lab.dynamic_table("sums", "SELECT id, sum(v) AS s FROM t GROUP BY id")
+    lab.dynamic_table("every", "SELECT * FROM t")
+    lab.sql("CREATE STREAM s ON DYNAMIC TABLE t")
+    lab.sql(f"CREATE SINK k FROM DYNAMIC TABLE t INTO 'sqlite://{tmp_path}/k.db' KEY (id)")
+    made = altered(lab, "t TARGET_LAG = '1 hour' AS SELECT id, v, w FROM src")
+    change = made.change
+    assert change is not None
+    assert (change.rows.partition(":")[0], made.record and made.record.action) == (
+        "recomputed", "REINITIALIZE",
+    )  # fmt: skip
+    assert change.costs == (
+        "every: recomputed at the next refresh, with the new columns",
+        "sums: refreshed by the rows that differ",
+        "stream s: holds the rows that differ",
+        "sink k: delivers the rows that differ",
+    )
+    assert (lab.refresh("every"), lab.refresh("sums")) == ("REINITIALIZE", "INCREMENTAL")
+    lab.sql("ALTER SINK k REFRESH")
+    lab.verified("t", "every", "sums")
+    dropping = altered(lab, "t TARGET_LAG = '1 hour' AS SELECT id, w FROM src").change
+    assert dropping is not None
+    assert dropping.costs[0] == "sums reads v: its next refresh fails (DT-2116)"
+    assert lab.engine.refresh("sums").error_code == "DT-2116"
+    (fixed,) = lab.engine.run(
+        "CREATE OR ALTER DYNAMIC TABLE sums AS SELECT id, sum(w) AS s FROM t GROUP BY id"
+    )
+    assert isinstance(fixed, Created)
+    assert lab.engine.table("sums").error_count == 0
+    (made,) = lab.engine.run("CREATE OR REPLACE DYNAMIC TABLE t AS SELECT id, w FROM src")
+    assert isinstance(made, Created)
+    assert made.change is not None
+    told = "\n".join(made.change.costs)
+    assert "stream s: stale" in told
+    assert "sink k: paused (DT-6151)" in told
+    (stream,) = lab.engine.stream_reports()
+    assert stream.reason == "t was replaced"
+    with refused("DT-6151"):
+        lab.sql("ALTER SINK k REFRESH")
+    assert lab.refresh("sums") == "REINITIALIZE"
+    (dropped,) = lab.sql("DROP DYNAMIC TABLE t")
+    assert "dynamic tables every, sums, stream s and sink k" in str(dropped)
+    assert "UNDROP DYNAMIC TABLE t" in str(dropped)
+    (dropped,) = lab.sql("DROP TABLE src")
+    assert "Still read" not in str(dropped), "t is gone"
+    lab.sql("UNDROP TABLE src; UNDROP DYNAMIC TABLE t")
+    (dropped,) = lab.sql("DROP TABLE src")
+    assert "dynamic table t (every, sums downstream)" in str(dropped)
+
+
+def test_a_schema_that_a_table_needs_is_said_and_goes_with_it(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("src", "id INT", "1", "0")
+    with refused("DT-2105"):
+        lab.sql("CREATE DYNAMIC TABLE fresh.t AS SELECT 1 / (id - 1) AS x FROM src")
+    assert not lab.spark.catalog.databaseExists("fresh")
+    (said,) = lab.sql("CREATE DYNAMIC TABLE fresh.t AS SELECT id FROM src")
+    assert "Dynamic table fresh.t created, and schema fresh for it." in str(said)
+    (said,) = lab.sql("CREATE DYNAMIC TABLE fresh.u AS SELECT id FROM src")
+    assert "schema" not in str(said)
+    (said,) = lab.sql("ALTER DYNAMIC TABLE fresh.u RENAME TO other.u")
+    assert "renamed to other.u, and schema other for it" in str(said)
+    lab.sql("CREATE VIEW over AS SELECT id FROM src")
+    lab.sql("CREATE DYNAMIC TABLE d AS SELECT over.id FROM over JOIN fresh.t ON over.id = t.id")
+    (said,) = lab.sql("DROP VIEW over")
+    assert "Still read by dynamic table d." in str(said)
+    (said,) = lab.sql("DROP SCHEMA fresh CASCADE")
+    assert "Still read by dynamic table d. What reads it fails until: UNDROP SCHEMA" in str(said)
+    lab.sql("DROP SCHEMA other CASCADE")

@@ -32,7 +32,8 @@ def test_a_plan_tells_what_applying_it_does(quick_lab: Lab) -> None:
     first = engine.plan(SCRIPT)
     assert {c.action for c in first.changes if c.differs != ("resumed",)} == {"add"}
     assert lab.context.catalog.list() == ()
-    engine.apply(first)
+    applied = engine.apply(first)
+    assert [d.change.name for d in applied.done] == [c.name for c in first.changed]
     assert lab.rows("sums") == [(1, 6)]
     assert not engine.plan(SCRIPT)
     lab.sql("CREATE SCHEMA other")
