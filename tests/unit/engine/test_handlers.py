@@ -53,7 +53,7 @@ class Bench:
                     followed=lambda statement, *names: nullcontext(),
                 ),
                 "creator": SimpleNamespace(set_options=self._set_options),
-                "cloner": SimpleNamespace(clone=self._call("clone")),
+                "cloner": SimpleNamespace(clone=self._clone),
                 "transactions": SimpleNamespace(
                     require_allowed=lambda statement: None,
                     begin=self._call("begin"),
@@ -62,6 +62,10 @@ class Bench:
                 ),
             }
         )
+
+    def _clone(self, *given: Any) -> SimpleNamespace:
+        self._call("clone")(*given)
+        return SimpleNamespace(table=SimpleNamespace(id="id-c"))
 
     def _call(self, what: str) -> Any:
         return lambda *given: self.calls.append((what, given))
