@@ -30,7 +30,7 @@ from dt_jupyter.engine.scheduling import Scheduling, spawner
 from dt_jupyter.engine.schema_names import move_labels
 from dt_jupyter.engine.sink_tables import SinkTables
 from dt_jupyter.engine.statement_steps import handle_steps
-from dt_jupyter.engine.step_kinds import CLOSING_STEPS, LATE_STEPS
+from dt_jupyter.engine.step_kinds import CLOSING_STEPS, LATE_STEPS, QUIET_STEPS
 from dt_jupyter.engine.task_runner import TaskRunner
 from dt_jupyter.engine.task_sessions import TaskSessions
 from dt_jupyter.engine.task_tables import TaskTables
@@ -162,7 +162,7 @@ def build(
     opener = partial(_task_context, catalog, spark, layout, clock, tuning, shared, catalog_url)
     runner = TaskRunner(catalog, streams, TaskSessions(opener), clock.now, scheduling.nudge)
     ticking = TaskWorkers(catalog, runner, clock.now, spawner(spark))
-    log = StatementLog(catalog, late=LATE_STEPS, closing=CLOSING_STEPS)
+    log = StatementLog(catalog, late=LATE_STEPS, closing=CLOSING_STEPS, quiet=QUIET_STEPS)
     scheduling.connect(graph, workers, ticking, log.recover)
     sinks = SinkReports(sources, deliveries)
     access = Access(spark, catalog, state, shared)

@@ -28,9 +28,11 @@ class StepKind(StrEnum):
     FORGET_SCHEMA = "forget schema"
 
 
-LATE_STEPS = (StepKind.DEFINITIONS_APPLIED, StepKind.NAMES_KNOWN, StepKind.SCHEMAS_KNOWN)
+QUIET_STEPS = (StepKind.NAMES_KNOWN, StepKind.SCHEMAS_KNOWN)
+"""To undo them makes the session know what the catalog has."""
+LATE_STEPS = (StepKind.DEFINITIONS_APPLIED, *QUIET_STEPS)
 """They are undone once the lake is open."""
 CLOSING_STEPS = (StepKind.RIGHTS_FOLLOW,)
 """They follow what the statement did, whichever way it ended."""
 
-__all__ = ["CLOSING_STEPS", "LATE_STEPS", "StepKind"]
+__all__ = ["CLOSING_STEPS", "LATE_STEPS", "QUIET_STEPS", "StepKind"]

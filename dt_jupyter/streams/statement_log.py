@@ -59,12 +59,14 @@ class StatementLog:
     """The statements of an engine that are on record. `handlers` undo the steps of each kind, or
     complete those that a statement is decided by; those of the kinds `late` run statements, for
     which the lake must be open. Steps of the kinds `closing` follow what the statement did, and
-    are handled last, whichever way it ended, once the lake is open."""
+    are handled last, whichever way it ended, once the lake is open. To undo one of the kinds
+    `quiet` undoes nothing that the statement did."""
 
     catalog: Catalog
     handlers: dict[str, StepHandler] = field(default_factory=dict)
     late: Collection[str] = ()
     closing: Collection[str] = ()
+    quiet: Collection[str] = ()
     _running: threading.local = field(default_factory=threading.local)
 
     @contextmanager
@@ -170,7 +172,8 @@ class StatementLog:
         if waits:
             self.catalog.let_go(intent)
         forward = intent.forward
-        if self._apart(intent) or (forward is not None and forward.kind not in self.closing):
+        said = any(s.kind not in self.quiet for s in self._apart(intent))
+        if said or (forward is not None and forward.kind not in self.closing):
             done = "undone" if forward is None else "completed"
             told = f"{intent.statement} was interrupted by the end of its process"
             warnings.warn(f"{told}, and has been {done}.", TransactionWarning, stacklevel=2)

@@ -39,7 +39,10 @@ class Objects:
     def log(self, catalog: Catalog) -> StatementLog:
         handlers = {"made": self.unmake, "late": self.unmake, "completed": self.complete}
         handlers["follow"] = lambda facts: self.followed.append((facts["name"], [*self.there]))
-        return StatementLog(catalog, dict(handlers), late=("late",), closing=("follow",))
+        handlers["quiet"] = self.unmake
+        return StatementLog(
+            catalog, dict(handlers), late=("late",), closing=("follow",), quiet=("quiet",)
+        )
 
     def unmake(self, facts: Any) -> None:
         name = facts["name"]
@@ -226,6 +229,15 @@ def test_what_follows_waits_for_the_lake_and_the_rest_does_not(lab: Lab) -> None
         log.recover()
     assert (objects.undone, objects.followed) == (["a"], [("grants", [])])
     assert not lab.catalog.intents()
+
+
+def test_what_undoes_nothing_is_not_told(lab: Lab) -> None:
+    objects = Objects(["a"])
+    killed(lab, BESIDE, step("a", "quiet"))
+    lab.dead.add(BESIDE.uid)
+    with told():
+        objects.log(lab.catalog).recover()
+    assert (objects.undone, lab.catalog.intents()) == (["a"], frozenset())
 
 
 def test_what_needs_an_open_lake_waits_for_it_and_what_fails_is_in_quarantine(lab: Lab) -> None:
