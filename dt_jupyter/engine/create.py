@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import (
@@ -232,7 +233,20 @@ class Creator:
         notes: tuple[str, ...] = (),
     ) -> Created:
         """The definition and the modes of `row` for the table, with its rows kept, derived or
-        computed."""
+        computed; again where a refresh is in its way, or has moved the rows since they were
+        judged."""
+        catalog, name = self.sources.catalog, existing.name
+        work = partial(self._redefine_once, row=row, defined=defined, common=common, notes=notes)
+        return self.graph.repeat(lambda: work(catalog.by_id(existing.id) or catalog.require(name)))
+
+    def _redefine_once(
+        self,
+        existing: DynamicTable,
+        row: DynamicTable,
+        defined: Defined,
+        common: Mapping[str, object],
+        notes: tuple[str, ...],
+    ) -> Created:
         verdict = self._judge(existing, defined)
         modes: dict[str, object] = {
             "definition": row.definition,
