@@ -314,7 +314,25 @@ class Creator:
         common: Mapping[str, object],
     ) -> Created:
         """The definition and the modes of `row` for the table, with its rows kept, derived or
-        computed."""
+        computed; again where a refresh is in its way, or has moved the rows since they were
+        judged."""
+        catalog, name = self.sources.catalog, existing.name
+
+        def attempt() -> Created:
+            now = catalog.by_id(existing.id) or catalog.require(name)
+            judged = verdict if now == existing else self._judge(now, defined)
+            return self._redefine_once(now, row, defined, judged, common)
+
+        return self.graph.repeat(attempt)
+
+    def _redefine_once(
+        self,
+        existing: DynamicTable,
+        row: DynamicTable,
+        defined: Defined,
+        verdict: ContentsVerdict,
+        common: Mapping[str, object],
+    ) -> Created:
         modes: dict[str, object] = {
             "definition": row.definition,
             "mode": row.mode,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from dt_jupyter.catalog import Overtaken
 from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     Clock,
@@ -23,7 +25,9 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.sources import LeaseWaits, fix_past, upstream_now
+from dt_jupyter.spark import check_cancelled
 
+T = TypeVar("T")
 _RECORDS = 20
 
 
@@ -101,6 +105,20 @@ class Graph:
             if not full and (done := self._same_refresh(table, start, fixed=fixed)) is not None:
                 return done
             t = start if fixed else self._next_time(table, t)
+
+    def repeat(self, work: Callable[[], T]) -> T:
+        """`work()`, again after each refresh that is in its way, or that ended since it looked:
+        what raises has changed nothing. DT-2104 where the waiting takes too long."""
+        deadline = self.waits.deadline()
+        while True:
+            try:
+                return work()
+            except Overtaken:
+                check_cancelled()
+            except DTError as e:
+                if e.code != "DT-2104":
+                    raise
+                self._await_end(e, deadline)
 
     def _await_end(self, problem: DTError, deadline: float) -> None:
         """Until the refresh that a DT-2104 tells of has ended, or its lease is over."""

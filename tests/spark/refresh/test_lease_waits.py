@@ -21,7 +21,7 @@ from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import DTError, RefreshTrigger
 from tests.spark.engine_lab import Lab, refused
 
-PATIENCE = 30.0
+PATIENCE = 300.0
 ROOT = Path(__file__).parents[3]
 
 
@@ -62,7 +62,9 @@ class Held:
     def wait_for(self, statement: Callable[[], Any]) -> Future[Any]:
         """The statement, which waits by now."""
         done = self.pool.submit(statement)
-        assert self.waits.wait(PATIENCE), done.result()
+        done.add_done_callback(lambda _: self.waits.set())  # it did not wait
+        assert self.waits.wait(PATIENCE)
+        assert not done.done(), done.result()
         self.waits.clear()
         return done
 

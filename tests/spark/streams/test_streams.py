@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from dt_jupyter.catalog import Catalog, Owner
+from dt_jupyter.catalog import Catalog, Owner, find_database
 from dt_jupyter.lake.write.failpoints import INTENT_POINTS, hooked
+from dt_jupyter.model import Intent
 from dt_jupyter.spark.jobs import count_jobs, run_cancellable
 from dt_jupyter.spark.session_confs import confs
 from dt_jupyter.streams.intents import Intents
@@ -305,3 +307,31 @@ def test_an_intent_is_settled_by_what_the_log_says(
     people.sql("INSERT INTO total SELECT id FROM s")
     assert people.rows("total") == [(3,)]
     assert people.sql("SELECT * FROM s") == []
+
+
+def test_a_statement_waits_for_one_of_another_process_that_consumes_the_stream(
+    people: Lab,
+) -> None:
+    people.sql("CREATE STREAM s ON TABLE people; CREATE TABLE total (n INT)")
+    people.insert("people", "3, 'Walter'")
+    layout, clock = people.context.layout, people.context.clock
+    mine = people.context.catalog
+    other = Catalog(
+        layout.catalog, clock, replace(mine.owner, uid="other"), lake=layout.lake,
+        database=find_database(layout.catalog, people.catalog_url),
+    )  # fmt: skip
+    stream, now = mine.stream(people.context.name("s")), clock.now()
+    path = str(layout.tables / "total")
+    taken = Intent("i", "INSERT", path, 1, now, now, {stream.id: dict(stream.frontier)})
+    other.begin_intent(taken, [stream])
+    waits: list[None] = []
+
+    def abort_then() -> None:
+        waits.append(None)
+        other.abort_intent(taken)
+
+    with hooked("waits_for_lease", abort_then):
+        people.sql("INSERT INTO total SELECT id FROM s")
+    assert len(waits) == 1
+    assert people.rows("total") == [(3,)]
+    other.close()
