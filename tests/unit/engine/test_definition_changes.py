@@ -205,6 +205,10 @@ def test_what_is_dropped_names_its_readers() -> None:
     assert str(find_dependents(lake, {name("t")}, lambda n: n == name("ids"))) == (
         "dynamic table ids"
     )
+    whole = {
+        name(n) for n in ("t", "s", "k", "sums", "whole", "ids", "through", "over", "far_view")
+    }
+    assert str(find_dependents(lake, whole)) == "dynamic table far and task clean"
     many = catalog(*(dynamic(f"d{i}", "SELECT id FROM t", "t") for i in range(20)))
     assert "d11 and 8 others" in str(find_dependents(many, {name("t")}))
 
