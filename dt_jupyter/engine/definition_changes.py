@@ -124,8 +124,8 @@ def _costs_of_altering(old: Definition, new: Definition, below: Dependents) -> I
     for sink in below.sinks:
         if gone := sorted({k.casefold() for k in sink.key} & dropped):
             yield f"sink {sink.name}: paused, its key column {', '.join(gone)} is dropped"
-        elif columns := sorted(retyped | dropped):
-            held = f"where its store keeps {', '.join(columns)} as before"
+        elif moved := sorted(retyped | dropped):
+            held = f"where its store keeps {', '.join(moved)} as before"
             yield f"sink {sink.name}: paused (DT-6142) until RESET, {held}"
         elif sink.state is SinkState.ACTIVE:
             yield f"sink {sink.name}: delivers the rows that differ"
