@@ -13,7 +13,7 @@ from dt_jupyter.engine.planned_differences import (
     options_differ,
     text_differs,
 )
-from dt_jupyter.model import Definition, DynamicTable, Name, Reason, SchedulingState
+from dt_jupyter.model import Definition, DynamicTable, Name, Reason, SchedulingState, SinkState
 from dt_jupyter.refresh import ContentsVerdict, KeptContents
 from dt_jupyter.reports import PlannedAction, PlannedChange
 from dt_jupyter.sql import CreateDynamicTable, Token, TokenKind, tokens
@@ -123,12 +123,14 @@ def _costs_of_altering(old: Definition, new: Definition, below: Dependents) -> I
         yield f"stream {stream.name}{stale or ': holds the rows that differ'}"
     for sink in below.sinks:
         if gone := sorted({k.casefold() for k in sink.key} & dropped):
-            yield f"sink {sink.name}: paused (DT-6138), its key column {', '.join(gone)} is dropped"
-        elif retyped:
-            waits = "paused (DT-6142) where its store cannot change a column's type"
-            yield f"sink {sink.name}: delivers the rows that differ, {waits}"
-        else:
+            yield f"sink {sink.name}: paused, its key column {', '.join(gone)} is dropped"
+        elif moved := sorted(retyped | dropped):
+            held = f"where its store keeps {', '.join(moved)} as before"
+            yield f"sink {sink.name}: paused (DT-6142) until RESET, {held}"
+        elif sink.state is SinkState.ACTIVE:
             yield f"sink {sink.name}: delivers the rows that differ"
+        else:
+            yield f"sink {sink.name}: {sink.state.lower()} as before"
 
 
 def _columns_read(reader: DynamicTable, columns: Iterable[str]) -> set[str]:
@@ -179,7 +181,7 @@ def _costs_of_replacing(table: DynamicTable, below: Dependents) -> Iterator[str]
     for sink in below.sinks:
         if not sink.from_stream:
             again = f"ALTER SINK {sink.name} RESET delivers everything again"
-            yield f"sink {sink.name}: paused (DT-6151); {again}"
+            yield f"sink {sink.name}: paused; {again}"
     yield f"the old one comes back by UNDROP DYNAMIC TABLE {name}, once the new one is dropped"
 
 

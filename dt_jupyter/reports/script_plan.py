@@ -11,6 +11,8 @@ from html import escape
 from dt_jupyter.model import count_of
 
 _STYLE = "text-align:left;vertical-align:top;padding:2px 10px 2px 0"
+_TEXTS = ("query", "text", "body")
+"""What differs that its lines show."""
 _COLORS = {
     "+": "color:var(--jp-success-color1, #1a7f37)",
     "-": "color:var(--jp-error-color1, #cf222e)",
@@ -85,7 +87,8 @@ class PlannedChange:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        facts = "".join(f"<li>{escape(fact)}</li>" for fact in self.facts)
+        shown = (f for f in self.facts if not self.text or f not in _TEXTS)
+        facts = "".join(f"<li>{escape(fact)}</li>" for fact in shown)
         return f"<div><b>{escape(self.title)}</b>{_diff_html(self.text)}<ul>{facts}</ul></div>"
 
 

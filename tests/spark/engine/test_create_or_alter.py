@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.engine import Created
+from dt_jupyter.model import DTError
 from dt_jupyter.refresh import derived_contents
 from tests.spark.engine_lab import Lab, refused
 
@@ -210,6 +211,9 @@ def test_what_was_said_of_an_edit_is_what_comes_of_it(quick_lab: Lab, tmp_path: 
     dropping = altered(lab, "t TARGET_LAG = '1 hour' AS SELECT id, w FROM src").change
     assert dropping is not None
     assert dropping.costs[0] == "sums reads v: its next refresh fails (DT-2116)"
+    assert "sink k: paused (DT-6142)" in dropping.costs[-1]
+    with refused("DT-6142"):
+        lab.sql("ALTER SINK k REFRESH")
     assert lab.engine.refresh("sums").error_code == "DT-2116"
     (fixed,) = lab.engine.run(
         "CREATE OR ALTER DYNAMIC TABLE sums AS SELECT id, sum(w) AS s FROM t GROUP BY id"
@@ -221,11 +225,12 @@ def test_what_was_said_of_an_edit_is_what_comes_of_it(quick_lab: Lab, tmp_path: 
     assert made.change is not None
     told = "\n".join(made.change.costs)
     assert "stream s: stale" in told
-    assert "sink k: paused (DT-6151)" in told
+    assert "sink k: paused; ALTER SINK k RESET" in told
     (stream,) = lab.engine.stream_reports()
     assert stream.reason == "t was replaced"
-    with refused("DT-6151"):
+    with pytest.raises(DTError) as paused:
         lab.sql("ALTER SINK k REFRESH")
+    assert paused.value.code in ("DT-6142", "DT-6151")
     assert lab.refresh("sums") == "REINITIALIZE"
     (dropped,) = lab.sql("DROP DYNAMIC TABLE t")
     assert "dynamic tables every, sums, stream s and sink k" in str(dropped)

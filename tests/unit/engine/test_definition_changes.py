@@ -168,7 +168,8 @@ def test_what_becomes_of_readers_streams_and_sinks() -> None:
     assert "sums, whole: recomputed" in retyped[0]
     assert "stream s: stale by the new type of v" in retyped
     assert "paused (DT-6142)" in retyped[-1]
-    assert "paused (DT-6138), its key column id is dropped" in _costs("v int")[-1]
+    assert "paused (DT-6142)" in dropped[-1]
+    assert "paused, its key column id is dropped" in _costs("v int")[-1]
     assert _costs("id int, v int", "kept") == []
 
 
@@ -179,7 +180,7 @@ def test_a_replacement_says_what_ends_with_the_old_one() -> None:
     assert change.affects == ("far", "ids", "sums", "whole")
     told = "\n".join(change.costs)
     for said in ("versions 0 to 7 of t", "ids, sums, whole: recomputed", "stream s: stale",
-                 "sink k: paused (DT-6151)", "UNDROP DYNAMIC TABLE t"):  # fmt: skip
+                 "sink k: paused; ALTER SINK k RESET", "UNDROP DYNAMIC TABLE t"):  # fmt: skip
         assert said in told, said
 
 
@@ -205,6 +206,10 @@ def test_what_is_dropped_names_its_readers() -> None:
     assert str(find_dependents(lake, {name("t")}, lambda n: n == name("ids"))) == (
         "dynamic table ids"
     )
+    whole = {
+        name(n) for n in ("t", "s", "k", "sums", "whole", "ids", "through", "over", "far_view")
+    }
+    assert str(find_dependents(lake, whole)) == "dynamic table far and task clean"
     many = catalog(*(dynamic(f"d{i}", "SELECT id FROM t", "t") for i in range(20)))
     assert "d11 and 8 others" in str(find_dependents(many, {name("t")}))
 
