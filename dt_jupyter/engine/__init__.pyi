@@ -2,6 +2,7 @@ from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
 from .create import Created as Created
+from .load import LoadedTable as LoadedTable
 from .rights.graph import (
     seen_node as seen_node,
     seen_sink as seen_sink,
