@@ -31,7 +31,7 @@ _FORMATS = {
     ".orc": "orc",
 }
 _VIEW = hidden("loaded")
-_NOT_IN_NAMES = re.compile(r"[ ,;{}()\n\t=]+")
+_ODD = " ,;{}()\n\t="
 """What Delta takes in no column's name."""
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*\s*")
 _SNIFFED = 65_536
@@ -153,7 +153,7 @@ def _first_line(path: Path | None, name: str) -> tuple[bool, str]:
 
 def _with_names(frame: DataFrame) -> tuple[DataFrame, tuple[str, ...]]:
     """With names that Delta takes, each once, and what was renamed."""
-    plain = (_NOT_IN_NAMES.sub("_", column.strip()).strip("_") for column in frame.columns)
+    plain = (re.sub(f"[{_ODD}]+", "_", column.strip(_ODD)) for column in frame.columns)
     names = _unique([name or "column" for name in plain])
     changed = [(a, b) for a, b in zip(frame.columns, names, strict=True) if a != b]
     notes = tuple(f"{old!r} is the column {new}." for old, new in changed)
