@@ -202,7 +202,7 @@ __all__ = [
 ]
 
 
-def match_pattern(column: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
+def name_like(column: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
     """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` stands
     between patterns, a backslash before one of them for itself; case does not count."""
     parts = re.split(r"(?<!\\)\|", pattern.lower())

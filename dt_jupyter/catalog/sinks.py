@@ -14,7 +14,7 @@ from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
-from dt_jupyter.catalog.rows import delete_row, match_pattern, read_each
+from dt_jupyter.catalog.rows import delete_row, name_like, read_each
 from dt_jupyter.catalog.sink_tasks import SinkTasks
 from dt_jupyter.catalog.store import Shelf
 from dt_jupyter.catalog.streams import move_stream, require_consumable
@@ -118,10 +118,10 @@ class SinkRows(SinkTasks):
             return self._one(connection, select(_sink).where(_sink.c.id == id_), SINK_SHELF)
 
     def sinks(self, like: str | None = None) -> tuple[Sink, ...]:
-        """By name; `like`: as `match_pattern` reads it."""
+        """By name; `like`: as `name_like` reads it."""
         query = select(_sink).order_by(_sink.c.schema_name, _sink.c.sink_name)
         if like is not None:
-            query = query.where(match_pattern(_sink.c.sink_name, like))
+            query = query.where(name_like(_sink.c.sink_name, like))
         with self._read() as connection:
             if like is None:
                 return tuple(self._listed(connection, query, SINK_SHELF))

@@ -12,7 +12,7 @@ from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, storable
 from dt_jupyter.catalog.owner import Owner, owner_columns, owner_of
 from dt_jupyter.catalog.roots import LakeRoot
-from dt_jupyter.catalog.rows import delete_row, match_pattern, read_each
+from dt_jupyter.catalog.rows import delete_row, name_like, read_each
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.catalog.task_runs import mark_committed
 from dt_jupyter.catalog.values import StreamMove
@@ -137,10 +137,10 @@ class StreamRows(Store):
             return self._require(connection, name)
 
     def streams(self, like: str | None = None) -> tuple[Stream, ...]:
-        """By name; `like`: as `match_pattern` reads it."""
+        """By name; `like`: as `name_like` reads it."""
         query = select(_stream).order_by(_stream.c.schema_name, _stream.c.stream_name)
         if like is not None:
-            query = query.where(match_pattern(_stream.c.stream_name, like))
+            query = query.where(name_like(_stream.c.stream_name, like))
         with self._read() as connection:
             if like is None:
                 return tuple(self._listed(connection, query, STREAM_SHELF))

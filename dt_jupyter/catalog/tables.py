@@ -13,7 +13,7 @@ from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
 from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import root_of
-from dt_jupyter.catalog.rows import RowMemory, match_pattern, overwrite_row, read_each
+from dt_jupyter.catalog.rows import RowMemory, name_like, overwrite_row, read_each
 from dt_jupyter.catalog.store import Shelf, name_text
 from dt_jupyter.catalog.values import TOO_MANY_FAILURES
 from dt_jupyter.model import (
@@ -213,10 +213,10 @@ class DynamicTables(graph.GraphHistory):
     def list(
         self, like: str | None = None, include_dropped: bool = False
     ) -> tuple[DynamicTable, ...]:
-        """By name, oldest first within one. `like`: as `match_pattern` reads it."""
+        """By name, oldest first within one. `like`: as `name_like` reads it."""
         query = select(_table).order_by(_table.c.schema_name, _table.c.table_name, _table.c.created)
         if like is not None:
-            query = query.where(match_pattern(_table.c.table_name, like))
+            query = query.where(name_like(_table.c.table_name, like))
         if not include_dropped:
             query = query.where(_table.c.dropped.is_(None))
         with self._read() as connection:

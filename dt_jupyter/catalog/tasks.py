@@ -12,7 +12,7 @@ from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import dump, from_name, from_reason, storable, to_name, to_reason
 from dt_jupyter.catalog.event_rows import add_event
 from dt_jupyter.catalog.roots import LakeRoot
-from dt_jupyter.catalog.rows import delete_row, match_pattern, read_each
+from dt_jupyter.catalog.rows import delete_row, name_like, read_each
 from dt_jupyter.catalog.store import Shelf, Store
 from dt_jupyter.model import (
     TRIGGER_SECONDS,
@@ -102,10 +102,10 @@ class TaskRows(Store):
             return self._require_task(connection, name)
 
     def tasks(self, like: str | None = None) -> tuple[Task, ...]:
-        """By name; `like`: as `match_pattern` reads it."""
+        """By name; `like`: as `name_like` reads it."""
         query = select(_task).order_by(_task.c.schema_name, _task.c.task_name)
         if like is not None:
-            query = query.where(match_pattern(_task.c.task_name, like))
+            query = query.where(name_like(_task.c.task_name, like))
         with self._read() as connection:
             if like is None:
                 return tuple(self._listed(connection, query, TASK_SHELF))

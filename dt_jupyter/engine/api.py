@@ -25,6 +25,7 @@ from dt_jupyter.engine.frame_definition import (
     statement_of,
 )
 from dt_jupyter.engine.functions import drop_function, register_function
+from dt_jupyter.engine.load import LoadedTable, load_table
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
@@ -200,11 +201,12 @@ class Engine:
         """Creates a dynamic table over a DataFrame, or over a query's text.
 
         A DataFrame is kept as the SQL that Spark plans as it plans the DataFrame. `options` are
-        those of CREATE DYNAMIC TABLE (`target_lag="1 minute"`, `warehouse`, `refresh_mode`, …),
-        `columns` and `cluster_by` as lists, `frozen` as the condition of FROZEN WHERE, `backfill`
-        as the table of BACKFILL FROM, and `replace`, `if_not_exists` or `or_alter`. `args`
-        are the values of a text's `:parameters`. Also takes a statement value, with its `args`.
-        Errors: as CREATE DYNAMIC TABLE has them, DT-1125 to DT-1128.
+        those of CREATE DYNAMIC TABLE (`target_lag="1 minute"`, or a number of seconds, `warehouse`,
+        `refresh_mode`, …), `columns` and `cluster_by` as lists, `frozen` as the condition of FROZEN
+        WHERE, `backfill` as the table of BACKFILL FROM, and `replace`, `if_not_exists` or
+        `or_alter`. `args` are the values of a text's `:parameters`. Also takes a statement value,
+        with its `args`.
+        Errors: as CREATE DYNAMIC TABLE has them, DT-1125 to DT-1128, DT-1166.
         """
         context = self._open()
         if isinstance(name, CreateDynamicTable):
@@ -217,6 +219,15 @@ class Engine:
                 expected="a DataFrame or a string",
             )  # fmt: skip
         return create_from(context, name, query, args, options)
+
+    def load(self, name: str | Name | None, source: Any) -> LoadedTable:
+        """A new table with the rows of `source`: a CSV, JSON, Parquet or ORC file, or a folder of
+        such files; or a frame of pandas, Polars, Arrow or Spark. What was made is told: its
+        columns with their types, and whether the first line of a CSV file has names (it has none
+        where a cell of it is empty or a number). Without a `name` it is called as the file is.
+        Nothing is overwritten: DT-1105. Errors: DT-1003, DT-1031, DT-1119."""
+        with terminal_line(f"Loading {name or source}"):
+            return load_table(self._open(), name, source)
 
     def dynamic_table(
         self, name: str | Name, **options: Any
@@ -410,8 +421,8 @@ class Engine:
     def create_sink(
         self, name: str | Name, source: str | Name, url: str, *, key: Sequence[str] = (),
         reduce: Mapping[str, str] | None = None, delta_updates: bool = False,
-        target_lag: str = "DOWNSTREAM", warehouse: str = DEFAULT_WAREHOUSE, partitions: int = 1,
-        options: Mapping[str, str] | None = None,
+        target_lag: str | float | timedelta = "DOWNSTREAM", warehouse: str = DEFAULT_WAREHOUSE,
+        partitions: int = 1, options: Mapping[str, str] | None = None,
     ) -> str:  # fmt: skip
         """A sink of a table, dynamic table or stream into the store at `url`, to which all rows are
         delivered before this returns; what was done for it.
@@ -421,7 +432,7 @@ class Engine:
         Errors: DT-1003, DT-1101, DT-1105, DT-1109, DT-1119, DT-61xx.
         """
         context, strategies = self._open(), dict(reduce or {})
-        given = (tuple(key), delta_updates, TargetLag.parse(target_lag), warehouse, strategies)
+        given = (tuple(key), delta_updates, TargetLag.of(target_lag), warehouse, strategies)
         return create_sink(context, name, source, url, *given, partitions, dict(options or {}))
 
     def sinks(self) -> DataFrame:
@@ -707,14 +718,17 @@ class Engine:
         return lineage_of(self._open(), name)
 
     def foretell(
-        self, name: str | Name, *, target_lag: float | None = None, seconds: float | None = None,
+        self, name: str | Name, *, target_lag: str | float | timedelta | None = None,
+        seconds: float | None = None,
         interval: float | None = None, concurrency: int | None = None,
     ) -> Foretold:  # fmt: skip
         """What the scheduler would do from now on with other settings of a dynamic table: its
-        target lag and how long its refresh takes, how often data arrives, all in seconds, and how
-        many refreshes run at once in its warehouse. Nothing is changed. DT-1003, DT-1101."""
+        target lag (in seconds, or as SQL writes it) and how long its refresh takes, how often data
+        arrives, both in seconds, and how many refreshes run at once in its warehouse. Nothing is
+        changed. DT-1003, DT-1101."""
         context = self._open()
-        given = {"target_lag": target_lag, "seconds": seconds, "interval": interval}
+        lag = None if target_lag is None else TargetLag.of(target_lag).seconds
+        given = {"target_lag": lag, "seconds": seconds, "interval": interval}
         for option, value in given.items():
             within(option, value, 0.001, 1e9)
         within("concurrency", concurrency, 1, 1_000_000)

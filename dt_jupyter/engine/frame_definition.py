@@ -18,7 +18,7 @@ from dt_jupyter.failures import (
     local_frame_error,
     shown,
 )
-from dt_jupyter.model import DTError, Name, error
+from dt_jupyter.model import DTError, Name, TargetLag, error
 from dt_jupyter.plans import ManyRows, NoForm, NotTheSame, PythonFunction, write_frame_query
 from dt_jupyter.sql import TABLE_OPTIONS, CreateAction, CreateDynamicTable, unknown_option
 
@@ -132,7 +132,9 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
             found[key] = _of_region(key, value)
         elif key in by_field:
             option = by_field[key]
-            found[option.field] = option.parse(_text(value, option.values))
+            of_lag = option.field == "target_lag"
+            parse = TargetLag.of if of_lag else option.parse
+            found[option.field] = parse(value if of_lag else _text(value, option.values))
         else:
             known = (*(o.field for o in TABLE_OPTIONS.values()), *_LISTS, *_REGION, *_ACTIONS)
             raise unknown_option(key, "dt.create", known)

@@ -7,6 +7,7 @@ from .key_errors import (
     sql_text as sql_text,
 )
 from .local_frames import (
+    arrow_of as arrow_of,
     is_frame as is_frame,
     is_local_frame as is_local_frame,
     local_frame_error as local_frame_error,

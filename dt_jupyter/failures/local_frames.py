@@ -1,22 +1,32 @@
-"""Frames of other libraries, with rows in this process: what they are, and how to store them."""
+"""Frames of other libraries, whose rows are in this process."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import DTError, error
 
-_CLASSES = (
-    ("pandas", "DataFrame", "{0}"),
-    ("polars", "DataFrame", "{0}.to_arrow()"),
-    ("polars", "LazyFrame", "{0}.collect().to_arrow()"),
-    ("pyarrow", "Table", "{0}"),
-    ("geopandas", "GeoDataFrame", "{0}.to_wkb()"),
-    ("duckdb", "DuckDBPyRelation", "{0}.fetch_arrow_table()"),
-    ("ibis", "Table", "{0}.to_pyarrow()"),
-)
-"""Library, class, and what Spark takes of one."""
-_MAKER = "createDataFrame"
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def _of_pandas(value: Any) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(value, preserve_index=False)
+
+
+_KINDS: Mapping[tuple[str, str], Callable[[Any], Any]] = {
+    ("geopandas", "GeoDataFrame"): lambda v: _of_pandas(v.to_wkb()),
+    ("pandas", "DataFrame"): _of_pandas,
+    ("polars", "DataFrame"): lambda v: v.to_arrow(),
+    ("polars", "LazyFrame"): lambda v: v.collect().to_arrow(),
+    ("pyarrow", "Table"): lambda v: v,
+    ("duckdb", "DuckDBPyRelation"): lambda v: v.fetch_arrow_table(),
+    ("ibis", "Table"): lambda v: v.to_pyarrow(),
+}
+"""By library and class: what makes a table of Arrow of one."""
 
 
 def is_frame(value: Any) -> bool:
@@ -28,27 +38,45 @@ def is_frame(value: Any) -> bool:
 
 def is_local_frame(value: object) -> bool:
     """Whether it is a frame of pandas, Polars, Arrow or the like."""
-    return _known(value) is not None
+    return _kind(value) is not None
+
+
+def arrow_of(value: Any) -> pa.Table:
+    """The rows of such a frame; those of a dictionary are its values, a column without any value
+    is one of texts. DT-1003 for values that Arrow does not take."""
+    import pyarrow as pa
+
+    kind = _kind(value)
+    assert kind is not None
+    try:
+        found: pa.Table = _KINDS[kind](value)
+        return found.cast(pa.schema([_plain(field) for field in found.schema]))
+    except (ValueError, TypeError, NotImplementedError) as e:
+        hint = "Give each column values of one type, and a name of its own."
+        shown = f"a {kind[1]} of {kind[0]}"
+        raise error("DT-1003", option="source", value=shown, problem=e, hint=hint) from e
 
 
 def local_frame_error(value: object, subject: str, name: str) -> DTError:
     """DT-1166 for a frame in the place of a query; `name` is that of the dynamic table."""
-    library, kind, _ = _known(value) or ("", type(value).__name__, "")
-    hint = f"{storing_line(value, 'frame', f'{name}_rows')} makes a table of it: read that one."
+    library, kind = _kind(value) or ("Python", type(value).__name__)
+    hint = f"{storing_line('frame', f'{name}_rows')} makes a table of it: read that one."
     return error("DT-1166", subject=subject, kind=f"a {kind} of {library}", hint=hint)
 
 
-def storing_line(value: object, variable: str, table: str) -> str:
-    """A line of Python that makes the table out of the frame that the variable holds."""
-    known = _known(value)
-    taken = (known[2] if known else "{0}").format(variable)
-    return f'spark.{_MAKER}({taken}).write.format("delta").saveAsTable("{table}")'
+def storing_line(variable: str, table: str) -> str:
+    """A line of Python that makes the table of the frame that the variable holds."""
+    return f'dt.load("{table}", {variable})'
 
 
-def _known(value: object) -> tuple[str, str, str] | None:
-    for kind in type(value).__mro__:
-        library = kind.__module__.partition(".")[0]
-        for entry in _CLASSES:
-            if (library, kind.__name__) == entry[:2]:
-                return entry
-    return None
+def _plain(field: pa.Field) -> pa.Field:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(field.type):
+        return field.with_type(field.type.value_type)
+    return field.with_type(pa.string()) if pa.types.is_null(field.type) else field
+
+
+def _kind(value: object) -> tuple[str, str] | None:
+    kinds = ((k.__module__.partition(".")[0], k.__name__) for k in type(value).__mro__)
+    return next((kind for kind in kinds if kind in _KINDS), None)

@@ -143,10 +143,8 @@ def _meant(text: str, offset: int, place: Span) -> str:
     if words[0].upper == "SHOW" and words[-1].upper not in _SHOWN:
         found = difflib.get_close_matches(words[-1].upper, _SHOWN, 1, _CLOSE)
         return f"Did you mean {found[0]}?" if found else ""
-    near = _candidates(words, at)
-    surely = [m for w in near if (m := near_keyword(w.text, swapped=True))]
-    sign = "" if surely else missing_sign(words, at)
-    found = surely or [m for w in near if (m := near_keyword(w.text, swapped=False))]
+    near, sign = _candidates(words, at), missing_sign(words, at)
+    found = [m for swapped in (True, False) for w in near if (m := near_keyword(w.text, swapped))]
     doubtful = sign.startswith("Is ") and all(w.upper not in _OTHERS for w in near)
     if sign and not (found and doubtful):
         return sign

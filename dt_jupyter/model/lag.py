@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 
 from dt_jupyter.model.errors import error
 
@@ -46,6 +47,14 @@ class TargetLag:
                 hint=_meant(bare) or _FORM,
             )
         return cls(float(match[1]) * _UNITS[match[2].lower()])
+
+    @classmethod
+    def of(cls, value: str | float | timedelta) -> TargetLag:
+        """From a text, as `parse` reads it, or from a number of seconds or a timedelta."""
+        if isinstance(value, timedelta):
+            return cls(value.total_seconds())
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        return cls(float(value)) if plain else cls.parse(str(value))
 
     @property
     def downstream(self) -> bool:

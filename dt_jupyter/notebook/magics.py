@@ -16,7 +16,7 @@ from IPython.core.magic import (
     no_var_expand,
 )
 
-from dt_jupyter.failures import coded
+from dt_jupyter.failures import coded, is_frame, is_local_frame
 from dt_jupyter.model import (
     DTError,
     Name,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.dispatch import Desk
-    from dt_jupyter.engine import Engine
+    from dt_jupyter.engine import Engine, LoadedTable
     from dt_jupyter.replay import Replay, Step
     from dt_jupyter.reports import (
         Explanation,
@@ -111,7 +111,9 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command, spec = _COMMANDS[asked.command], _SPECS[asked.command]
-            value = command(self.notebook, engine, asked.args.get((spec.positional or "").lower()))
+            given = [asked.args.get((spec.positional or "").lower())]
+            given += [asked.args["as"]] if "as" in asked.args else []
+            value = command(self.notebook, engine, *given)
         self._keep(asked.out, value)
 
     @no_var_expand
@@ -438,7 +440,18 @@ def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
     return plan
 
 
-_COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
+def _load(
+    notebook: Notebook, engine: Engine, file: str | None, name: str | None = None
+) -> LoadedTable:
+    """Of a file, or of the variable with a frame that has such a name."""
+    held = notebook.shell.user_ns.get(file or "")
+    is_variable = is_frame(held) or is_local_frame(held)
+    found = engine.load(name or (file if is_variable else None), held if is_variable else file)
+    print(found)
+    return found
+
+
+_COMMANDS: dict[str, Callable[..., object]] = {
     "graph": _graph,
     "lag": _lag,
     "frontiers": _frontiers,
@@ -450,6 +463,7 @@ _COMMANDS: dict[str, Callable[[Notebook, Engine, str | None], object]] = {
     "health": _health,
     "refresh": _refresh,
     "export": _export,
+    "load": _load,
     "plan": _plan,
 }
 

@@ -50,14 +50,10 @@ _HINT = "Bind a number, a string, True or False, a date, a datetime, None, or a 
 
 def _to_store(name: str, value: Any) -> str:
     """What makes a table of a variable that holds a frame; "" where it holds none."""
-    if is_local_frame(value):
-        kind = "frame"
-        line = storing_line(value, name, name)
-    elif is_frame(value):
-        kind, line = "DataFrame", f'{name}.write.format("delta").saveAsTable("{name}")'
-    else:
+    if not is_local_frame(value) and not is_frame(value):
         return ""
-    return f"The variable {name} is a {kind}, not a table: {line} makes one of it."
+    line = storing_line(name, name)
+    return f"The variable {name} is a {type(value).__name__}: {line} makes a table of it."
 
 
 def _is_list(value: Any) -> bool:

@@ -212,6 +212,11 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         "spark.sql('SELECT 1 / 0').collect()": ("DIVIDE_BY_ZERO", "In line 1 of the cell"),
         "%dt history nowhere": ("DT-1101", "  1 | history nowhere", "    |         ^^^^^^^"),
         "%replay ordesr --to now": ("DT-1101", "  1 | ordesr --to now", "orders"),
+        "%dt lag orders": ("DT-1109", "  1 | lag orders", "    |     ^^^^^^", "is read by"),
+        "import pandas\npdf = pandas.DataFrame({'id': [1]})\n%dt SELECT * FROM pdf": (
+            "DT-1101", "dt.load(\"pdf\", pdf) makes a table of it"),
+        "dt.sql('SELECT * FROM pdf')": ("DT-1101", "dt.load(\"pdf\", pdf) makes a table of it"),
+        "%dt load nowhere.csv": ("DT-1003", "it does not exist"),
     }  # fmt: skip
     for source, expected in cases.items():
         reply = kernel.run(source)
@@ -220,6 +225,20 @@ def test_errors_are_a_few_lines_with_the_place(kernel: Kernel) -> None:
         for part in expected:
             assert part in reply.told, source
     assert kernel.value("[str(t.name) for t in dt.context.catalog.list()]") == "['big', 'daily']"
+
+
+def test_a_file_and_a_frame_become_tables(kernel: Kernel) -> None:
+    kernel.run("import pathlib; pathlib.Path('shops.csv').write_text('id,city\\n1,Ulm\\n')").ok  # noqa: B018
+    told = kernel.run("%dt load shops.csv").ok.text
+    assert "Table shops: 1 row of shops.csv." in told
+    assert "city string" in told
+    assert "Now, for example: SELECT city, count(*) AS n FROM shops GROUP BY city" in told
+    assert "Table kept: 1 row" in kernel.run("%dt load pdf AS kept -o made").ok.text
+    assert kernel.value("(str(made.name), made.columns)") == "('kept', (('id', 'bigint'),))"
+    assert "DT-1105" in kernel.run("%dt load shops.csv").told
+    kernel.run("cities = ['Ulm', 'Bonn']").ok  # noqa: B018
+    reply = kernel.run("%dt SELECT id FROM shops WHERE array_contains(:cities, city)").ok
+    assert "1" in reply.text
 
 
 def test_the_jvms_trace_is_folded(kernel: Kernel) -> None:

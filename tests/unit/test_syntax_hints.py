@@ -53,6 +53,8 @@ HINTS = {
     "SELECT id FROM t WHERE a = 1 ¦AN b = 2": "Did you mean AND?",
     "SELECT a FROM t GRUOP ¦BY a": "Did you mean GROUP?",
     "INSERT ¦INT t VALUES (1)": "Did you mean INTO?",
+    "SELECT CAST(a + ¦AS INT) FROM t": "",
+    "SELECT a FROM t LIMIT 1 UNION SELECT b FROM u ¦WHERE = 1": "",
     "SELECT CASE WHEN ¦id = 1 THEN 2 FROM t": "",
     "SELECT a FROM t WHERE a =¦! 1": "",
 }  # fmt: skip

@@ -133,13 +133,14 @@ def _on_alert(context: Context, given: GivenArguments) -> None:
         context.access.require_admin("dt.on_alert of an address")
 
 
-OUTSIDE = frozenset(("archive", "attach_archive", "create_sink"))
+OUTSIDE = frozenset(("archive", "attach_archive", "create_sink", "load"))
 """What a shared engine refuses to all."""
 METHODS: Mapping[str, MethodNeed] = {
     "sql": _nothing,
     "run": _nothing,
     "create": _nothing,
     "dynamic_table": _nothing,
+    "load": _admin("dt.load"),
     "tasks": _nothing,
     "isolation": _nothing,
     "explain": _explain,

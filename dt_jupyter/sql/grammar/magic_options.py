@@ -106,7 +106,7 @@ class ReplayCommand:
 
 
 _COMMANDS = {spec.name: spec for spec in DT}
-_ALSO_SQL = frozenset({"explain", "refresh"})  # EXPLAIN SELECT …, REFRESH TABLE …
+_ALSO_SQL = frozenset({"explain", "refresh", "load"})  # EXPLAIN SELECT …, LOAD DATA INPATH …
 _SQL_WORDS = frozenset({  # words that begin SQL of a word or two
     "begin", "clear", "commit", "desc", "describe", "from", "list", "reset", "rollback", "select",
     "set", "show", "table", "use", "values",
@@ -370,7 +370,7 @@ def _command(words: Sequence[_Arg]) -> MagicSpec | None:
     if spec is None or spec.name not in _ALSO_SQL:
         return spec
     plain, skip = 0, False
-    for word in words[1:]:
+    for word in _split_equals(words[1:]):
         option = None if skip else spec.option(word.text)
         plain += option is None and not skip
         skip = option is not None and option.metavar is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -56,3 +57,15 @@ def test_a_short_duration_is_understood_in_the_error(text: str, meant: str) -> N
         TargetLag.parse(text)
     assert caught.value.hint == f"Did you mean {meant}?"
     TargetLag.parse(meant)
+
+
+@pytest.mark.parametrize("value", ["1 minute", "60 seconds", 60, 60.0, timedelta(minutes=1)])
+def test_a_lag_is_the_same_in_each_form(value: Any) -> None:
+    assert TargetLag.of(value) == TargetLag(60.0)
+
+
+@pytest.mark.parametrize("value", [True, None, "60", 0, -1.0, timedelta(0), "soon"])
+def test_what_is_no_lag_is_refused(value: Any) -> None:
+    with pytest.raises(DTError) as caught:
+        TargetLag.of(value)
+    assert caught.value.code == "DT-1003"

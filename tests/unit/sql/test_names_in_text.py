@@ -44,6 +44,7 @@ def test_a_text_becomes_the_name_that_it_is(text: str) -> None:
         ("SELECT * FROM IDENTIFIER(:gone)", "SELECT * FROM IDENTIFIER(:gone)"),
         ("SELECT * FROM IDENTIFIER(:number)", "SELECT * FROM IDENTIFIER(:number)"),
         ("SELECT * FROM IDENTIFIER(c)", "SELECT * FROM IDENTIFIER(c)"),
+        ("SELECT * FROM IDENTIFIER('c' || d)", "SELECT * FROM IDENTIFIER('c' || d)"),
         ("SELECT * FROM IDENTIFIER(:odd)", "SELECT * FROM IDENTIFIER(:odd)"),
     ],
 )

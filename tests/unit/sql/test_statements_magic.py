@@ -125,6 +125,32 @@ def test_bad_lines_and_cells(line: str, cell: str, code: str, place: str) -> Non
     assert found.query[found.span.start : found.span.end] == place
 
 
+@pytest.mark.parametrize(
+    ("spec", "typed", "flag"),
+    [
+        (CHANGES, "--from", "--at"), (CHANGES, "--since", "--at"), (CHANGES, "--to", "--end"),
+        (CHANGES, "--until", "--end"), (REPLAY, "--until", "--to"), (REPLAY, "--start", "--at"),
+        (DYNAMIC_TABLE, "--lag", "--target-lag"), (DYNAMIC_TABLE, "--every", "--target-lag"),
+        (DYNAMIC_TABLE, "--mode", "--refresh-mode"), (DYNAMIC_TABLE, "--dry", "--dry-run"),
+        (DYNAMIC_TABLE, "--overwrite", "--replace"),
+    ],
+)  # fmt: skip
+def test_a_word_that_means_an_option_suggests_it(spec: MagicSpec, typed: str, flag: str) -> None:
+    with pytest.raises(DTError) as caught:
+        _read(spec, f"x {typed} 3")
+    assert caught.value.hint.startswith(f"Known options: {flag} (did you mean this?)")
+
+
+def test_a_file_is_loaded_by_its_name_or_under_another() -> None:
+    assert parse_dt("load data/o.csv").args == {"file": "data/o.csv"}
+    for form in ("AS orders", "as orders", "--as orders", "--as=orders"):
+        asked = parse_dt(f"load 'my data/o.csv' {form} -o t")
+        assert (asked.command, asked.out) == ("load", "t")
+        assert asked.args == {"file": "my data/o.csv", "as": "orders"}
+    hive = "LOAD DATA LOCAL INPATH 'x' INTO TABLE t"
+    assert (parse_dt(hive).command, parse_dt(hive).sql) == ("sql", hive)
+
+
 def test_the_option_that_was_meant() -> None:
     with pytest.raises(DTError, match=r"Known options: --warehouse \(did you mean this\?\)"):
         parse_dynamic_table("t --wharehouse w", QUERY)
