@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 
 from dt_jupyter.engine.context import Context, EngineState
+from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.execute import (
     StatementOrigin,
     dynamic_table_statements as dynamic_tables,
     execute,
 )
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import DTError, SchedulingState
+from dt_jupyter.model import DTError, SchedulingState, TargetLag
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, definition, name, table
+
+CLONED = Created(table("c", target_lag=TargetLag(None)), None, None, "Made.")
 
 
 class Bench:
@@ -50,7 +53,7 @@ class Bench:
                     undrop=self._call("undrop"),
                 ),
                 "creator": SimpleNamespace(apply_options=self._call("apply_options")),
-                "cloner": SimpleNamespace(clone=self._call("clone")),
+                "cloner": SimpleNamespace(clone=self._call("clone", CLONED)),
                 "transactions": SimpleNamespace(
                     require_allowed=lambda statement: None,
                     begin=self._call("begin"),
@@ -60,8 +63,12 @@ class Bench:
             }
         )
 
-    def _call(self, what: str) -> Any:
-        return lambda *given: self.calls.append((what, given))
+    def _call(self, what: str, answer: Any = None) -> Any:
+        def called(*given: Any) -> Any:
+            self.calls.append((what, given))
+            return answer
+
+        return called
 
     def run(self, text: str) -> Any:
         self.calls.clear()
@@ -166,6 +173,9 @@ def test_a_clone_is_of_a_table_as_it_is_or_was(
     ((what, (statement, at)),) = bench.calls
     assert (what, statement.name, statement.source) == ("clone", name("c"), name("a"))
     assert at is None
+    bench.catalog.create(CLONED.table)
+    why = "Not refreshed: no target lag, and nothing reads it."
+    assert bench.run("CREATE DYNAMIC TABLE c CLONE a").held_back == why
     monkeypatch.setattr(
         dynamic_tables, "points", lambda *given: SimpleNamespace(moment=lambda point: point.value)
     )
