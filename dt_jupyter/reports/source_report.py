@@ -1,4 +1,4 @@
-"""A table, view or stream that is no dynamic table: its columns, size, versions and readers."""
+"""A table, view or stream that is not a dynamic table: its columns, size, versions and readers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphReport, NodeName, StageName
 
 NEWEST_VERSIONS = 20
-SourceColumns = tuple[tuple[str, str], ...]
+_Columns = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SourceReport:
 
     name: Name
     kind: str
-    columns: SourceColumns = ()
+    columns: _Columns = ()
     rows: int | None = None
     files: str | None = None
     place: str | None = None
@@ -57,12 +57,10 @@ class SourceReports:
             return SourceReport(name, "stream", readers=readers)
         path = self._path(name) if catalog.get(name) is None else None
         if path is None:
-            raise error(
-                "DT-1101", name=name, hint="The lake has no table, view or stream of that name."
-            )
+            raise error("DT-1101", name=name, hint="It is not a table, view or stream of the lake.")
         return self._table(name, path, readers)
 
-    def columns(self, path: str) -> SourceColumns:
+    def columns(self, path: str) -> _Columns:
         """Of a Delta table, as its log has them; none where that cannot be read."""
         try:
             if not is_delta(path):
@@ -96,7 +94,7 @@ class SourceReports:
 
 
 @lru_cache(1_000)
-def _columns(metadata: Metadata) -> SourceColumns:
+def _columns(metadata: Metadata) -> _Columns:
     fields = spark_schema(metadata.fields).fields
     return tuple((field.name, field.dataType.simpleString()) for field in fields)
 

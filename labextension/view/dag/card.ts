@@ -4,7 +4,7 @@ import { actionGlyph, icon, stateGlyph } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import type { GraphNode } from '../wire';
 import type { Placed, Size } from './layout/index';
-import { writeName } from './names';
+import { type NameRoom, writeName } from './names';
 import { errorSign, kindSign, pauseSign } from '../icons/signs';
 import * as words from './words';
 import type { Now } from './words';
@@ -42,7 +42,7 @@ export class Card {
   readonly element: HTMLElement;
   private inside: Inside | null = null;
   /** How many characters of the name there is room for; null where its line gives way. */
-  private room: number | null = null;
+  private room: NameRoom | null = null;
   private readonly columns = h('div', { class: 'dtj-node-columns dtj-text', dir: 'auto' });
 
   constructor(
@@ -112,7 +112,7 @@ export class Card {
   }
 
   /** The name as it is read from here. */
-  sizeName(room: number | null): void {
+  sizeName(room: NameRoom | null): void {
     this.room = room;
     if (this.inside) {
       writeName(this.inside.name, oneLine(this._node.name), room);

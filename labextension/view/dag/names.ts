@@ -8,26 +8,35 @@ import { hasStanding } from './words';
 /** What is kept of the end of a name where its middle is left out. */
 const TAIL = 7;
 const LONGEST_TAIL = 14;
-/** How wide a character is, as a share of the size of its type. */
-const CHARACTER = 0.58;
-/** What of a card's width is no name: edges, the sign, the gap. */
-const ASIDE = 58;
+/** How wide a character is at most, as a share of the size of its type: bold, and not. */
+const [BOLD, PLAIN] = [0.62, 0.58];
+/** What of a card's width is no name: edges, the sign, the gap; and the sign of an error. */
+const [ASIDE, ERROR] = [60, 32];
 
-/** How many characters of a name there is room for; null where it has a line that gives way. */
+/** How many characters of a name there is room for in how many lines. */
+export interface NameRoom {
+  readonly characters: number;
+  readonly lines: number;
+}
+
+/** The room of a name; null where it has a line that gives way. */
 export function nameRoom(
   node: GraphNode,
   { width }: Size,
   detail: Detail,
   scale: number,
   few: boolean,
-): number | null {
+): NameRoom | null {
   if (detail !== 'middle') {
     return null;
   }
   const own = hasStanding(node);
   const type = own ? clamp(15, 12 / scale, 38) : clamp(14, 11.5 / scale, 36);
-  const line = Math.floor((width - ASIDE) / (CHARACTER * type));
-  return own && !few ? 2 * line - 2 : line; // the first of two lines breaks where a word does
+  const wide = width - ASIDE - (node.error === null ? 0 : ERROR);
+  const line = Math.max(3, Math.floor(wide / ((own ? BOLD : PLAIN) * type)));
+  return own && !few
+    ? { characters: 2 * line - 3, lines: 2 } // the first of two lines breaks where a word does
+    : { characters: line, lines: 1 };
 }
 
 const clamp = (least: number, value: number, most: number): number =>
@@ -56,13 +65,13 @@ function tailOf(chars: readonly string[], about: number, longer: number): number
 }
 
 /** Writes the name into its place for the room that there is, if it is not written so already. */
-export function writeName(place: HTMLElement, name: string, room: number | null): void {
-  const shows = `${room ?? ''} ${name}`;
+export function writeName(place: HTMLElement, name: string, room: NameRoom | null): void {
+  const shows = `${room?.characters ?? ''} ${room?.lines ?? ''} ${name}`;
   if (place.dataset['shows'] === shows) {
     return;
   }
   place.dataset['shows'] = shows;
-  place.replaceChildren(...(room === null ? inLine(name) : inWords(bothEnds(name, room))));
+  place.replaceChildren(...(room === null ? inLine(name) : inRoom(name, room)));
 }
 
 /** Two parts, the first of which gives way. */
@@ -74,9 +83,10 @@ function inLine(name: string): HTMLElement[] {
   return [...(cut ? [head] : []), h('span', {}, chars.slice(cut).join(''))];
 }
 
-/** A line may end after each of its words. */
-function inWords(text: string): Node[] {
-  const words = text.split(/(?<=[_.])/);
+/** Where there are two lines the first may end after each word. */
+function inRoom(name: string, { characters, lines }: NameRoom): Node[] {
+  const text = bothEnds(name, characters);
+  const words = lines === 1 ? [text] : text.split(/(?<=[_.])/);
   return words.flatMap((word, i) => [
     ...(i ? [document.createElement('wbr')] : []),
     document.createTextNode(word),

@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 
 from dt_jupyter.engine.context import Context, EngineState
+from dt_jupyter.engine.create import Created
 from dt_jupyter.engine.execute import (
     StatementOrigin,
     dynamic_table_statements as dynamic_tables,
     execute,
 )
 from dt_jupyter.engine.rights.access import Access
-from dt_jupyter.model import DTError, DynamicTable, SchedulingState
+from dt_jupyter.model import DTError, DynamicTable, SchedulingState, TargetLag
 from dt_jupyter.sql.grammar.parse import parse_statement
 from tests.unit.catalog_lab import Lab, definition, name, table
+
+CLONED = Created(table("c", target_lag=TargetLag(None)), None, None, "Made.")
 
 
 class Bench:
@@ -53,7 +56,7 @@ class Bench:
                     followed=lambda statement, *names: nullcontext(),
                 ),
                 "creator": SimpleNamespace(set_options=self._set_options),
-                "cloner": SimpleNamespace(clone=self._clone),
+                "cloner": SimpleNamespace(clone=self._call("clone", CLONED)),
                 "transactions": SimpleNamespace(
                     require_allowed=lambda statement: None,
                     begin=self._call("begin"),
@@ -63,12 +66,12 @@ class Bench:
             }
         )
 
-    def _clone(self, *given: Any) -> SimpleNamespace:
-        self._call("clone")(*given)
-        return SimpleNamespace(table=SimpleNamespace(id="id-c"))
+    def _call(self, what: str, answer: Any = None) -> Any:
+        def called(*given: Any) -> Any:
+            self.calls.append((what, given))
+            return answer
 
-    def _call(self, what: str) -> Any:
-        return lambda *given: self.calls.append((what, given))
+        return called
 
     def _set_options(self, table: DynamicTable, options: Mapping[str, object]) -> None:
         self.calls.append(("set_options", table.name))
@@ -177,6 +180,9 @@ def test_a_clone_is_of_a_table_as_it_is_or_was(
     ((what, (statement, at)),) = bench.calls
     assert (what, statement.name, statement.source) == ("clone", name("c"), name("a"))
     assert at is None
+    bench.catalog.create(CLONED.table)
+    why = "Not refreshed: no target lag, and nothing reads it."
+    assert bench.run("CREATE DYNAMIC TABLE c CLONE a").held_back == why
     monkeypatch.setattr(
         dynamic_tables, "points", lambda *given: SimpleNamespace(moment=lambda point: point.value)
     )
