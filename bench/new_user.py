@@ -26,16 +26,12 @@ from jupyter_client.blocking.client import BlockingKernelClient
 
 ROOT = Path(__file__).parents[1]
 CELL_SECONDS, LISTEN_SECONDS = 600, 30
-MAKE = """%%dt
-CREATE TEMPORARY VIEW {name}_csv USING csv
-  OPTIONS (path '{name}.csv', header 'true', inferSchema 'true');
-CREATE TABLE {name} AS SELECT * FROM {name}_csv"""
 CELLS = {
     "%load_ext dt_jupyter": "%load_ext dt_jupyter",
     "%dt connect": "%dt connect lake",
-    "orders.csv, 100,000 rows": MAKE.format(name="orders"),
-    "items.csv, 1,000 rows": MAKE.format(name="items"),
-    "shops.csv, 50 rows": MAKE.format(name="shops"),
+    "orders.csv, 100,000 rows": "%dt load orders.csv",
+    "items.csv, 1,000 rows": "%dt load items.csv",
+    "shops.csv, 50 rows": "%dt load shops.csv",
     "first dynamic table": (
         "%%dynamic_table sales --target-lag '1 minute'\n"
         "SELECT shop, kind, count(*) AS orders, sum(price) AS price\n"
