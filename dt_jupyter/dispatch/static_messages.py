@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.dispatch.list_messages import lineage_message, list_message
 from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
 from dt_jupyter.dispatch.task_answers import task_graph_node
 from dt_jupyter.engine import Created, ResultRows
@@ -19,6 +20,7 @@ from dt_jupyter.reports import (
     GraphReport,
     HealthReport,
     LagReport,
+    Lineage,
     NodeName,
     SinkReport,
     StageName,
@@ -76,6 +78,12 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return history_message([*value.upstream, value], f"Refresh of {value.name}")
         case Created():
             return created_message(value)
+        case DynamicTable():
+            return card_message(value)
+        case Lineage():
+            return lineage_message(value)
+        case tuple() if (listed := list_message(value)) is not None:
+            return listed
         case TableProfile():
             return profile_message(value)
         case Verification():

@@ -34,6 +34,8 @@ _SHOWN = (
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
     ("dt_jupyter.engine.created", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
+    ("dt_jupyter.model.definition", "DynamicTable"),
+    ("dt_jupyter.reports.lineage", "Lineage"),
 )
 """Module and name of the types that have a picture; named, so that none is imported here."""
 
@@ -55,6 +57,7 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
     for module, name in _SHOWN:
         formatters["text/html"].for_type_by_name(module, name, _html)
         formatters["text/plain"].for_type_by_name(module, name, _text)
+    formatters["text/html"].for_type(tuple, _list_html)
 
 
 def unregister(shell: InteractiveShell) -> None:
@@ -65,6 +68,7 @@ def unregister(shell: InteractiveShell) -> None:
     for module, name in _SHOWN:
         for kind in ("text/html", "text/plain"):
             formatters[kind].pop(f"{module}.{name}", None)
+    formatters["text/html"].pop(tuple, None)
 
 
 def _formatter(shell: InteractiveShell) -> DisplayFormatter:
@@ -82,6 +86,14 @@ def picture_or_message(value: object) -> Picture | Panel:
 
 def _html(value: object) -> str:
     return str(picture_or_message(value).html)
+
+
+def _list_html(values: tuple[object, ...]) -> str | None:
+    """Of a tuple of alerts or functions; any other has no HTML."""
+    from dt_jupyter.dispatch import list_message
+
+    message = list_message(values)
+    return _html(message) if message is not None else None
 
 
 def _text(value: object, printer: Any, cycle: bool) -> None:

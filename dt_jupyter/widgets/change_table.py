@@ -33,7 +33,7 @@ _ACTION, _ISUPDATE, _ROW_ID = "$ACTION", "$ISUPDATE", "$ROW_ID"
 MOST_CHANGES = 50
 _SHORT = 10
 """Characters of a row id that are shown."""
-_ACTION_WIDTH = 11
+_ACTION_WIDTH = 13
 _WIDEST_KEY = 24
 """In characters; what is longer is whole in its title."""
 _CHARACTER, _BOLD = 0.62, 1.25

@@ -4,7 +4,7 @@ import { actionGlyph, icon, stateGlyph } from '../icons/marks';
 import { oneLine } from '../elements/text';
 import type { GraphNode } from '../wire';
 import type { Placed, Size } from './layout/index';
-import { type NameRoom, writeName } from './names';
+import { type NameRoom, ShortNames, writeName } from './names';
 import { errorSign, kindSign, pauseSign } from '../icons/signs';
 import * as words from './words';
 import type { Now } from './words';
@@ -43,6 +43,7 @@ export class Card {
   private inside: Inside | null = null;
   /** How many characters of the name there is room for; null where its line gives way. */
   private room: NameRoom | null = null;
+  private beside = new ShortNames([]);
   private readonly columns = h('div', { class: 'dtj-node-columns dtj-text', dir: 'auto' });
 
   constructor(
@@ -112,10 +113,10 @@ export class Card {
   }
 
   /** The name as it is read from here. */
-  sizeName(room: NameRoom | null): void {
-    this.room = room;
+  sizeName(room: NameRoom | null, beside: ShortNames): void {
+    [this.room, this.beside] = [room, beside];
     if (this.inside) {
-      writeName(this.inside.name, oneLine(this._node.name), room);
+      writeName(this.inside.name, oneLine(this._node.name), room, beside);
     }
   }
 
@@ -165,7 +166,7 @@ export class Card {
     show(inside.sign, `${own} ${state} ${quiet} ${node.kind}`, () =>
       own ? icon(stateGlyph(state, quiet ? 'idle' : undefined)) : kindSign(node.kind),
     );
-    writeName(inside.name, oneLine(node.name), this.room);
+    writeName(inside.name, oneLine(node.name), this.room, this.beside);
     const problem = node.error !== null && !idle;
     show(inside.error, String(problem), () => (problem ? errorSign() : null));
     if (words.hasStanding(node)) {

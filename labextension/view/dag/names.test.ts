@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { table, source } from '../../testing/graphs';
 import { zoomedAt, onScreen } from './camera';
 import { cardSize } from './card';
-import { bothEnds, nameRoom, writeName } from './names';
+import { bothEnds, nameRoom, ShortNames, writeName } from './names';
 
 const STOCK = ['store', 'state', 'style', 'season', 'size', 'supplier', 'shelf', 'section'];
 
@@ -29,6 +29,17 @@ test.each([
   ['ab', 1, 'ab'.slice(0, 0) + '…ab'],
 ])('%s in %i characters is %s', (name, room, text) => {
   expect(bothEnds(name, room)).toBe(text);
+});
+
+test('of names with the same beginning and end what differs is shown', () => {
+  const names = STOCK.map(what => `stock_by_${what}_and_country_daily`);
+  const beside = new ShortNames([...names, 'orders']);
+  for (const room of [8, 12, 20]) {
+    const shown = names.map(name => beside.short(name, room));
+    expect(new Set(shown).size).toBe(names.length);
+    shown.forEach(text => expect(Array.from(text).length).toBeLessThanOrEqual(room));
+  }
+  expect(beside.short('orders', 12)).toBe('orders');
 });
 
 test('a line may end after a word, and what is there is written once', () => {

@@ -53,6 +53,52 @@ export function bothEnds(name: string, room: number): string {
   return `${chars.slice(0, kept - tail).join('')}…${chars.slice(chars.length - tail).join('')}`;
 }
 
+/** Names as they are shortened beside each other: of those that would look alike what differs. */
+export class ShortNames {
+  /** By room, the names that look alike by how they look. */
+  private readonly alike = new Map<number, Map<string, string[]>>();
+
+  constructor(private readonly names: readonly string[]) {}
+
+  short(name: string, room: number): string {
+    const text = bothEnds(name, room);
+    const others = text === name ? [] : (this.looks(room).get(text) ?? []);
+    return others.length < 2 ? text : differing(name, others, room);
+  }
+
+  private looks(room: number): Map<string, string[]> {
+    let known = this.alike.get(room);
+    if (!known) {
+      known = new Map<string, string[]>();
+      for (const name of this.names) {
+        const text = bothEnds(name, room);
+        known.set(text, [...(known.get(text) ?? []), name]);
+      }
+      this.alike.set(room, known);
+    }
+    return known;
+  }
+}
+
+/** What is between the beginning and the end that all have, with as much of the beginning as fits. */
+function differing(name: string, names: readonly string[], room: number): string {
+  const chars = names.map(each => Array.from(each));
+  const least = Math.min(...chars.map(each => each.length));
+  const same = (at: (each: readonly string[], i: number) => string, most: number): number => {
+    let many = 0;
+    while (many < most && chars.every(each => at(each, many) === at(chars[0]!, many))) {
+      many++;
+    }
+    return many;
+  };
+  const head = same((each, i) => each[i]!, least);
+  const tail = same((each, i) => each[each.length - 1 - i]!, least - head);
+  const own = Array.from(name);
+  const core = bothEnds(own.slice(head, own.length - tail).join(''), Math.max(room - 2, 3));
+  const kept = Math.min(head, Math.max(0, room - Array.from(core).length - 2));
+  return `${own.slice(0, kept).join('')}…${core}…`;
+}
+
 /** The length of an end of about so many characters: it begins with a word if it may be so long. */
 function tailOf(chars: readonly string[], about: number, longer: number): number {
   for (let more = longer; more > -4; more--) {
@@ -65,13 +111,19 @@ function tailOf(chars: readonly string[], about: number, longer: number): number
 }
 
 /** Writes the name into its place for the room that there is, if it is not written so already. */
-export function writeName(place: HTMLElement, name: string, room: NameRoom | null): void {
+export function writeName(
+  place: HTMLElement,
+  name: string,
+  room: NameRoom | null,
+  beside = new ShortNames([]),
+): void {
   const shows = `${room?.characters ?? ''} ${room?.lines ?? ''} ${name}`;
   if (place.dataset['shows'] === shows) {
     return;
   }
   place.dataset['shows'] = shows;
-  place.replaceChildren(...(room === null ? inLine(name) : inRoom(name, room)));
+  const short = room === null ? name : beside.short(name, room.characters);
+  place.replaceChildren(...(room === null ? inLine(name) : inRoom(short, room)));
 }
 
 /** Two parts, the first of which gives way. */
@@ -84,8 +136,7 @@ function inLine(name: string): HTMLElement[] {
 }
 
 /** Where there are two lines the first may end after each word. */
-function inRoom(name: string, { characters, lines }: NameRoom): Node[] {
-  const text = bothEnds(name, characters);
+function inRoom(text: string, { lines }: NameRoom): Node[] {
   const words = lines === 1 ? [text] : text.split(/(?<=[_.])/);
   return words.flatMap((word, i) => [
     ...(i ? [document.createElement('wbr')] : []),

@@ -4,7 +4,8 @@ import { sentence } from '../elements/parts';
 import { Announcer } from './announcer';
 import * as cameras from './camera';
 import { Card, cardSize, set } from './card';
-import { nameRoom } from './names';
+import { oneLine } from '../elements/text';
+import { nameRoom, ShortNames } from './names';
 import { Columns } from './columns';
 import { Edges, toggle } from './edges';
 import { empty } from './empty';
@@ -86,6 +87,7 @@ export class Scene {
   private seen: ReadonlySet<Card> = new Set();
   private size: Size | null = null;
   private fitted = false;
+  private shortened: { readonly of: readonly string[]; readonly by: ShortNames } | null = null;
 
   constructor(
     private state: State,
@@ -498,13 +500,22 @@ export class Scene {
     let left = FILLED_A_FRAME;
     for (const card of cards) {
       const box = this.layout.boxes.get(card.node.name)!;
-      card.sizeName(nameRoom(card.node, box, cameras.detailAt(scale), scale, few));
+      card.sizeName(nameRoom(card.node, box, cameras.detailAt(scale), scale, few), this.short());
       if (!card.filled && left-- === 0) {
         this.viewport.later();
         return;
       }
       card.fill(now);
     }
+  }
+
+  /** Shortens the names of the graph beside each other. */
+  private short(): ShortNames {
+    const { names } = this.state.shape;
+    if (this.shortened?.of !== names) {
+      this.shortened = { of: names, by: new ShortNames(names.map(oneLine)) };
+    }
+    return this.shortened.by;
   }
 
   private relaidForSize(): boolean {
