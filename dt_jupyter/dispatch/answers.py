@@ -30,7 +30,8 @@ from dt_jupyter.reports import (
     TableProfile,
     TaskName,
 )
-from dt_jupyter.schedule import Foretold
+from dt_jupyter.schedule import Foretold, obstacles_in
+from dt_jupyter.widgets import NOT_REFRESHED
 from dt_jupyter.wire import (
     CatalogueItem,
     CatalogueMessage,
@@ -246,9 +247,12 @@ def catalogue(context: Context) -> CatalogueMessage:
     catalog, last = context.catalog, context.catalog.last()
     items = []
     sees, reports = context.access.sees, SourceReports(context.nodes.refresher)
+    idle = obstacles_in(catalog)
     for table in filter(lambda t: sees(t.name), catalog.list()):
         record = last.get(table.id)
         state = record.state.value if record else "NEW"
+        if table.id in idle and (record is None or record.error is None):
+            state = NOT_REFRESHED
         suspended = table.scheduling.value == "SUSPENDED"
         lag = f"target lag {table.target_lag}, warehouse {table.warehouse}"
         about = f"{table.effective_mode}, {lag}"

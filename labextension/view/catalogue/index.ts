@@ -32,6 +32,7 @@ const WORDS: Readonly<Record<string, string>> = {
   STARTED: 'ok',
   RESUMED: 'ok',
   SUSPENDED: 'warn',
+  'NOT REFRESHED': 'warn',
   STALE: 'bad',
   EXPIRED: 'warn',
   BROKEN: 'bad',

@@ -113,6 +113,8 @@ def test_a_table_that_nothing_asks_for_says_so_wherever_it_is_shown(shop: Client
     (node,) = [n for n in shop.ask(Ask.GRAPH)["nodes"] if n["name"] == "idle"]
     assert (node["held_back"], node["state"]) == (why, "SUCCEEDED")
     assert shop.ask(Ask.DETAIL, name="idle")["card"]["held_back"] == why
+    states = {i["name"]: i["state"] for i in shop.ask(Ask.CATALOGUE)["items"]}
+    assert (states["idle"], states["daily"]) == ("NOT REFRESHED", "SUCCEEDED")
     assert f"idle: NO_READER: {why}" in shop.lab.engine.status()["waiting"]
     (row,) = shop.lab.sql("SHOW DYNAMIC TABLES LIKE 'idle'")
     assert f"NO_READER: {why}" in row
