@@ -85,6 +85,8 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
         own["read_as"] = definition.read_as
     if definition.frozen is not None:
         own["frozen"] = _from_region(definition.frozen)
+    if definition.added:
+        own["added"] = list(definition.added)
     return dump(
         {
             "query": definition.query,
@@ -119,6 +121,7 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         functions=tuple(FunctionUse(*f) for f in value.get("functions", ())),
         read_as=value.get("read_as", ""),
         frozen=_to_region(value.get("frozen")),
+        added=tuple(value.get("added", ())),
     )
     return root.found_definition(definition)
 

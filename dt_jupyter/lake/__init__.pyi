@@ -180,6 +180,7 @@ from .types import (
     strip_metadata as strip_metadata,
 )
 from .write.backing_table import (
+    add_columns as add_columns,
     admit_schema as admit_schema,
     backing_properties as backing_properties,
     create as create,

@@ -66,7 +66,8 @@ class Definition:
     comment); `query_columns` the names that the query itself gives them, where the statement
     lists others: empty where the public names are the query's and follow it; `functions` those of
     the user's that it calls; `read_as` the text of Spark's plan of the query, where our reader has
-    to be given that instead of the query; `frozen` the rows that refreshes leave as they are.
+    to be given that instead of the query; `frozen` the rows that refreshes leave as they are;
+    `added` the public columns that came later than rows that the table has, in that order.
     """
 
     query: str
@@ -79,6 +80,7 @@ class Definition:
     functions: tuple[FunctionUse, ...] = ()
     read_as: str = ""
     frozen: FrozenRegion | None = None
+    added: tuple[str, ...] = ()
 
     @property
     def bound(self) -> str:

@@ -250,3 +250,8 @@ class _ForecastFacts:
         if source in self.moved and before != after:
             return Feed(after, after, None, 0, 0)
         return self.facts.change(source, columns, before, after)
+
+    def added(
+        self, source: str, columns: frozenset[str], before: int, after: int
+    ) -> dict[str, str]:
+        return {} if source in self.moved else self.facts.added(source, columns, before, after)
