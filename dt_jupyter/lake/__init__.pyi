@@ -123,8 +123,10 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
+from .read.shown_rows import count_shown_rows as count_shown_rows, hides_rows as hides_rows
 from .read.snapshot import snapshot_sql as snapshot_sql
 from .read.wanted_rows import (
     ValueInterval as ValueInterval,

@@ -40,6 +40,7 @@ from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.frozen_rows import KeptRegion, kept_region
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.shown_changes import count_shown
 from dt_jupyter.refresh.stage_commit import (
     CommitOrigin,
     Target,
@@ -206,7 +207,10 @@ class Stages:
         done = of.commit(target, frontier, change, {r.id: r.version for r in rows})
         self.commits.append(done)
         statistics = refresh_statistics(of.spark, of.group, self.commits, self.local_rows, read)
-        version = done.version
+        version, log = done.version, of.sources.logs[str(target.path)]
+        statistics = count_shown(
+            of.spark, log, of.small, change, target.version, version, statistics
+        )
         if self.compiled is not None:
             keys = () if of.table.cluster_by else self.compiled.public.keys
             version = self._compacted(target, version, keys)
