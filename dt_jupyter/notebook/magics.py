@@ -182,7 +182,7 @@ class DynamicTableMagics(Magics):
             from dt_jupyter.engine import read_sample
 
             with _interrupted(f"{statement.name} was created; its first rows are not shown."):
-                rows = read_sample(context, created)
+                rows = read_sample(context, created.table)
             end(created_message(created, rows))
         return engine.spark.table(created.table.name.sql)
 
