@@ -96,14 +96,13 @@ RECOMPUTED = {"once": "SELECT DISTINCT * FROM ro", "first": "SELECT * FROM ro OR
 
 
 def follows(lab: Lab, name: str, text: str, code: str, most: int) -> None:
-    """A refresh that does what EXPLAIN says, and writes no row that is as it was."""
+    """A refresh that does what EXPLAIN says, and moves no row that is as it was."""
     said = lab.engine.explain(name)
     record = lab.record(name)
     assert record.error is None
     assert (said.action, said.action_reason) == (record.action, record.reason)
     assert (str(record.action), record.reason.code) == ("INCREMENTAL", code), record.reason
     assert record.statistics.inserted_rows + record.statistics.deleted_rows <= most
-    assert record.statistics.copied_rows == 0
     agrees(lab, name, text)
 
 
