@@ -30,13 +30,20 @@ were.
 | word | what the next refresh does |
 | --- | --- |
 | goes on | `NO_DATA` where no rows were written, else `INCREMENTAL` |
-| `INCREMENTAL` | follows the rows that the statement itself changed |
+| `INCREMENTAL` | follows the rows and columns that the statement itself changed |
 | `REINITIALIZE` | computes all rows anew, once: the stored ones may be of other tables or columns |
 | a code | fails by it and keeps the old contents; the last column says what mends it |
 
 **Columns.** For each source it is known which columns a definition uses: `DESCRIBE DYNAMIC TABLE`
 lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may come, go and
 change their types, in a table as in a view. Of a struct the whole is used.
+
+**Columns that are only added** are NULL in the rows that a Delta table has. Where `*` takes them
+and they only pass through the query, they are added to the dynamic table, NULL in its rows, and no
+row is computed or written again: `INCREMENTAL`, with the reason `COLUMNS_ADDED`. `DISTINCT`,
+`UNION`, `EXCEPT`, a `NATURAL` join by such a column, a `LIMIT`, or whatever else computes, compares
+or orders by one computes all rows again, and the reason says so (`SCHEMA_EVOLVED`). So does
+`RESTORE`, which brings columns back with their values.
 
 **Views** are looked through. Where a view was replaced, what the query means is compared with what
 it meant, over the tables as they are: a text that means the same changes nothing.

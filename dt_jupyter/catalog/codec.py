@@ -87,6 +87,8 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
         own["frozen"] = _from_region(definition.frozen)
     if definition.parameters:
         own["parameters"] = [list(pair) for pair in definition.parameters]
+    if definition.added:
+        own["added"] = list(definition.added)
     return dump(
         {
             "query": definition.query,
@@ -122,6 +124,7 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         read_as=value.get("read_as", ""),
         frozen=_to_region(value.get("frozen")),
         parameters=tuple((name, text) for name, text in value.get("parameters", ())),
+        added=tuple(value.get("added", ())),
     )
     return root.found_definition(definition)
 

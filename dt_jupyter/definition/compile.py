@@ -171,13 +171,15 @@ def compile_query(
     functions: frozenset[str] = frozenset(),
     frozen: frozenset[str] | None = None,
     on_change: frozenset[str] = frozenset(),
+    added: tuple[str, ...] = (),
 ) -> Compiled:
     """The stages that keep `query` up to date; Refused where there are none.
 
     `functions` are the user's among `builtins`: each call is computed once, of those that are
     `on_change` for each row. `names` and `types` are the public columns as Spark analysed the
     text; `schemas` those of the sources by id; `frozen` the columns that the condition of a frozen
-    region reads, None where there is none.
+    region reads, None where there is none; `added` the public columns that came later than rows
+    that the table has.
     """
     bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
     relation, known, analysed = bound.relation, bound.known, bound.types
@@ -192,11 +194,12 @@ def compile_query(
     made = compile_stages(once, names, analysed, frozen)
     refuse_large_change(made)
     for stage in made:
-        own = types if stage is made[-1] else _output_types(stage, analysed)
-        sql = stage_sql(stage, own)
+        public = stage is made[-1]
+        own = types if public else _output_types(stage, analysed)
+        sql = stage_sql(stage, own, added if public else ())
         text = sql.initial(Renderer(place))
         table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
-        _require_storable(spark, table, hidden=stage is not made[-1])
+        _require_storable(spark, table, hidden=not public)
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))
     fixed = settles(relation)

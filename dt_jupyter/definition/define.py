@@ -380,6 +380,7 @@ class Definer:
                 frozenset(f.name for f in definition.functions),
                 columns_of_region(definition.frozen, names),
                 on_change_names(self.sources.catalog),
+                definition.added,
             )
         except AnalysisException as e:
             what = f"Spark does not accept what was bound ({analyser_words(e)})"

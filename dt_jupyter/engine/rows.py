@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from dt_jupyter.spark import run_cancellable
+from dt_jupyter.lake import fields_named, head, spark_schema
+from dt_jupyter.spark import run_cancellable, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
-    from dt_jupyter.engine.created import Created
+    from dt_jupyter.model import DynamicTable
 
 T = TypeVar("T")
 MOST = 50
@@ -53,14 +54,24 @@ def read_change_counts(context: Context, frame: DataFrame, what: str) -> tuple[i
     return inserted, deleted, updated
 
 
-def read_sample(context: Context, created: Created) -> ResultRows | None:
+def read_sample(context: Context, table: DynamicTable) -> ResultRows | None:
     """The first rows of a table that is initialised."""
-    if created.table.frontier is None:
+    if table.frontier is None:
         return None
-    name = created.table.name
     return interruptible(
-        context, f"first rows of {name}", lambda: _read(context.spark.table(name.sql), SAMPLE)
+        context, f"first rows of {table.name}", lambda: _read(_first_rows(context, table), SAMPLE)
     )
+
+
+def _first_rows(context: Context, table: DynamicTable) -> DataFrame:
+    """Some of its rows, read from its files, which takes no job of Spark's; all of them by Spark
+    where that alone reads them."""
+    log = context.sources.logs[str(context.layout.public(table.id))]
+    names = [n for n, _, _ in table.definition.columns]
+    rows = head(log, SAMPLE + 1, names)
+    if rows is None:
+        return context.spark.table(table.name.sql)
+    return whole_frame(context.spark, rows, spark_schema(fields_named(log.metadata(), names)))
 
 
 def _read(frame: DataFrame, limit: int) -> ResultRows:

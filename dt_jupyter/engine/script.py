@@ -113,7 +113,7 @@ def read_outcome(context: Context, done: Done) -> StatementOutcome:
     script."""
     found = done.result
     if isinstance(found, Created):
-        return StatementOutcome(read_sample(context, found))
+        return StatementOutcome(read_sample(context, found.table))
     if not found.columns:
         return StatementOutcome(count_written(context, done.statement))
     try:

@@ -14,7 +14,6 @@ from dt_jupyter.model import (
     DynamicTable,
     Name,
     Reason,
-    RefreshAction,
     RefreshRecord,
     RefreshState,
     RefreshTrigger,
@@ -23,7 +22,7 @@ from dt_jupyter.model import (
     error,
     read_error,
 )
-from dt_jupyter.refresh import Refresher
+from dt_jupyter.refresh import Refresher, has_new_columns
 from dt_jupyter.sources import LeaseWaits, fix_past, upstream_now
 from dt_jupyter.spark import check_cancelled
 
@@ -277,7 +276,7 @@ class Graph:
             table = self.refresher.sources.catalog.by_id(dt_id)
             name = table.name if table else Name("default", dt_id)
             return RefreshRecord(name, "", RefreshState.SCHEDULED, trigger, t)
-        if record.action in (RefreshAction.FULL, RefreshAction.REINITIALIZE):
+        if has_new_columns(record):
             table = self.refresher.sources.catalog.by_id(dt_id)
             if (
                 table is not None

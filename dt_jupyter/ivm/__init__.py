@@ -4,6 +4,7 @@ A definition becomes a `Rel`; `compile_stages` cuts it into stages; `differentia
 change of a stage's input; aggregates are then kept by the rules of `aggregates`.
 """
 
+from dt_jupyter.ivm.added_columns import NamedColumns, find_null_outputs, null_before
 from dt_jupyter.ivm.aggregates import (
     NOT_NULL_OF_NOTHING,
     ON_CHANGE,
@@ -120,6 +121,7 @@ __all__ = [
     "Law",
     "Match",
     "MatchKind",
+    "NamedColumns",
     "Opening",
     "OperatorRow",
     "Origin",
@@ -157,6 +159,7 @@ __all__ = [
     "equivalent",
     "estimated",
     "expr",
+    "find_null_outputs",
     "flows",
     "identified",
     "initial",
@@ -166,6 +169,7 @@ __all__ = [
     "list_laws",
     "missing_entries",
     "monotone",
+    "null_before",
     "operator_table",
     "origins",
     "places",

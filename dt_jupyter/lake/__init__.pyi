@@ -123,8 +123,10 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
+from .read.shown_rows import count_shown_rows as count_shown_rows, hides_rows as hides_rows
 from .read.snapshot import snapshot_sql as snapshot_sql
 from .read.wanted_rows import (
     ValueInterval as ValueInterval,
@@ -180,6 +182,7 @@ from .types import (
     strip_metadata as strip_metadata,
 )
 from .write.backing_table import (
+    add_columns as add_columns,
     admit_schema as admit_schema,
     backing_properties as backing_properties,
     create as create,

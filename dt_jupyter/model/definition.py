@@ -67,7 +67,8 @@ class Definition:
     lists others: empty where the public names are the query's and follow it; `functions` those of
     the user's that it calls; `read_as` the text of Spark's plan of the query, where our reader has
     to be given that instead of the query; `frozen` the rows that refreshes leave as they are;
-    `parameters` the literals that stand in the query in the place of the statement's `:names`.
+    `parameters` the literals that stand in the query in the place of the statement's `:names`;
+    `added` the public columns that came later than rows that the table has, in that order.
     """
 
     query: str
@@ -81,6 +82,7 @@ class Definition:
     read_as: str = ""
     frozen: FrozenRegion | None = None
     parameters: tuple[tuple[str, str], ...] = ()
+    added: tuple[str, ...] = ()
 
     @property
     def bound(self) -> str:

@@ -196,7 +196,7 @@ class DynamicTableMagics(Magics):
                 created = create_by_cell(context, statement, values, announce)
             self.notebook.defined[name] = created.table
             with _interrupted(f"{name} was created; its first rows are not shown."):
-                rows = read_sample(context, created)
+                rows = read_sample(context, created.table)
             end(created_message(replace(created, change=None), rows))
         return engine.spark.table(name.sql)
 

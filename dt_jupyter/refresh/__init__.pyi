@@ -1,3 +1,4 @@
+from .decision import has_new_columns as has_new_columns
 from .derived_contents import (
     ContentsVerdict as ContentsVerdict,
     Derivable as Derivable,

@@ -35,8 +35,9 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, was_evaluated
-from dt_jupyter.refresh.decision import Choice, choose
+from dt_jupyter.refresh.decision import Choice, ExtendedDefinition, choose
 from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT
+from dt_jupyter.refresh.extended_definition import DefinitionExtender
 from dt_jupyter.refresh.observation import Look, source_sizes
 from dt_jupyter.refresh.query_session import list_anew, use_schema
 from dt_jupyter.sources import Sources, reads_the_clock, text_at
@@ -59,16 +60,24 @@ class Chooser:
     compilations: Compilations
     tuning: Tuning
 
+    @property
+    def extender(self) -> DefinitionExtender:
+        """Finds the definitions of tables whose sources have more columns."""
+        return DefinitionExtender(self.sources, self.definer, self.compilations)
+
     def choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
         """The action of a refresh that found this; nothing is recorded. `full`: somebody asks
         for all rows to be recomputed, which a table whose rows may be wrong does anyway."""
-        invalid = seen.invalid
+        invalid, extended = seen.invalid, None
         if invalid is None and seen.evolved and table.frontier is not None:
             evolution = self._evolution(table, seen)
-            invalid = evolution and (seen.reworded or evolution)
+            if isinstance(evolution, ExtendedDefinition):
+                extended = evolution
+            else:
+                invalid = evolution and (seen.reworded or evolution)
         if invalid is None and table.frontier is not None and self._is_of_another_format(table):
             invalid = Reason("STATE_FORMAT", "another release of dt_jupyter has written it")
-        choice = choose(table, seen.plans, seen.names, invalid)
+        choice = choose(table, seen.plans, seen.names, invalid, extended)
         if full and invalid is None and table.frontier is not None:
             reason = Reason("FULL_REQUESTED", "a full refresh was requested")
             return replace(choice, action=RefreshAction.FULL, reason=reason)
@@ -145,8 +154,9 @@ class Chooser:
         """Of all sources together, as EXPLAIN shows those of each."""
         return total_size(source_sizes(self.sources.logs, seen).values())
 
-    def _evolution(self, table: DynamicTable, seen: Look) -> Reason | None:
-        """Why the text means something else over the columns that its sources have now."""
+    def _evolution(self, table: DynamicTable, seen: Look) -> Reason | ExtendedDefinition | None:
+        """Why the text means something else over the columns that its sources have now; the
+        definition to go on with where those are more, and the stored rows are right."""
         assert table.frontier is not None
         old = table.definition
         now = replace(old, sources=seen.sources, views=seen.views, functions=seen.functions)
@@ -157,12 +167,19 @@ class Chooser:
                 now = self.definer.reader.read_now(spark, now, seen.frontier)
             outputs = self._outputs(spark, table.name, now, seen.frontier)
             moved = changed_outputs(expected(old), outputs)
-            if moved or any(s.kind is SourceKind.FOREIGN for s in seen.sources):
+            if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
                 return moved
-            if old.read_as:
-                return changed_reading(old, now)
-            meant = self.definer.relation(spark, old, table.frontier)
-            return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
+            moved = moved or self._moved_meaning(spark, table.frontier, old, now, seen)
+            return moved and self.extender.extend(spark, table, seen, moved)
+
+    def _moved_meaning(
+        self, spark: SparkSession, before: Frontier, old: Definition, now: Definition, seen: Look
+    ) -> Reason | None:
+        """The same of a text whose columns have the names, types and places that they had."""
+        if old.read_as:
+            return changed_reading(old, now)
+        meant = self.definer.relation(spark, old, before)
+        return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
 
     def _outputs(
         self, spark: SparkSession, name: Name, definition: Definition, frontier: Frontier

@@ -11,10 +11,12 @@ from dt_jupyter.catalog import Attempt, StageRow
 from dt_jupyter.definition import DEFAULT_DAYS, Compiled, defining_text
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.lake import (
+    Append,
     Change,
     Committed,
     Overwrite,
     SmallTables,
+    add_columns,
     admit_schema,
     backing_properties,
     create,
@@ -38,6 +40,7 @@ from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.frozen_rows import KeptRegion, kept_region
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.query_session import list_anew, use_schema
+from dt_jupyter.refresh.shown_changes import count_shown
 from dt_jupyter.refresh.stage_commit import (
     CommitOrigin,
     Target,
@@ -54,7 +57,7 @@ from dt_jupyter.refresh.stage_plan import (
 )
 from dt_jupyter.refresh.stage_run import INTERPRETED, StageRun, plan_for
 from dt_jupyter.sources import Sources
-from dt_jupyter.spark import CancelFlag, job_metrics
+from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -195,6 +198,8 @@ class Stages:
         region = self._region(step)
         change = self._query(region) if whole else self._change(step, target, region)
         moved = of.choice.action is RefreshAction.INCREMENTAL
+        if moved and of.choice.extended is not None:
+            target, change = self._with_new_columns(target, change)
         read = job_metrics(of.spark, of.group) if moved else None
         if change is None:
             statistics = refresh_statistics(of.spark, of.group, [], self.local_rows, read)
@@ -202,11 +207,29 @@ class Stages:
         done = of.commit(target, frontier, change, {r.id: r.version for r in rows})
         self.commits.append(done)
         statistics = refresh_statistics(of.spark, of.group, self.commits, self.local_rows, read)
-        version = done.version
+        version, log = done.version, of.sources.logs[str(target.path)]
+        statistics = count_shown(
+            of.spark, log, of.small, change, target.version, version, statistics
+        )
         if self.compiled is not None:
             keys = () if of.table.cluster_by else self.compiled.public.keys
             version = self._compacted(target, version, keys)
         return Outcome(frontier, target.sequence, version, rows, statistics)
+
+    def _with_new_columns(self, target: Target, change: Change | None) -> tuple[Target, Change]:
+        """The target with the columns of the definition that it lacks, NULL in its rows, and the
+        change that goes to it, which may be of no rows.
+
+        They are commits of their own, and change no rows. Where this refresh ends before its
+        commit, the next one finds them, and computes all rows again.
+        """
+        assert self.compiled is not None
+        of, schema = self.context, self.compiled.public.schema
+        log = of.sources.logs[str(target.path)]
+        add_columns(of.spark, log, schema)
+        if change is None:
+            change = Append(empty_frame(of.spark, schema))
+        return replace(target, version=log.version()), change
 
     def _run_hidden(self, step: StageStep) -> StageRow:
         """Where a hidden stage stands after its step."""

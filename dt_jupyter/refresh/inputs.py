@@ -149,7 +149,7 @@ class Reading:
             return self._found_view(scan.source)
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
-        columns = self._columns(scan.source)
+        columns = self._columns_of(scan)
         if self.tables is None and scan.source in self.written_views:
             self.all_local = False
             return quote(self.written_views[scan.source])
@@ -171,7 +171,7 @@ class Reading:
             return self.change(scan.source).arrow
         assert self.tables is not None
         log, version = self.logs[scan.source], self._version_of(scan)
-        rows = self.tables.rows(log, version, self._columns(scan.source))
+        rows = self.tables.rows(log, version, self._columns_of(scan))
         if rows is not None and (scan.source, version) not in self._read:
             self._read.add((scan.source, version))
             self.local_rows += rows.num_rows
@@ -190,6 +190,12 @@ class Reading:
 
     def _columns(self, source: str) -> tuple[str, ...]:
         return tuple(sorted(self.reads[source].columns or ()))
+
+    def _columns_of(self, scan: Scan) -> tuple[str, ...]:
+        """Those of them that the source has at that end."""
+        columns, read = self._columns(scan.source), self.reads[scan.source]
+        missing = dict(read.added) if scan.end is End.OLD else {}
+        return tuple(c for c in columns if c not in missing)
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
@@ -251,7 +257,7 @@ class Reading:
     ) -> pa.Table | None:
         """The rows of a table with these values; None for one that is local anyhow."""
         log, version = self.logs[scan.source], self._version_of(scan)
-        columns = self._columns(scan.source)
+        columns = self._columns_of(scan)
         if not self.is_large(log, version, columns):
             return None
         assert self.tables is not None

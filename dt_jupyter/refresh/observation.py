@@ -9,10 +9,12 @@ from dt_jupyter.functions import functions_now, why_replaced
 from dt_jupyter.ivm import Size
 from dt_jupyter.lake import (
     ChangePlan,
+    KeptColumns,
     LakeError,
     StorageFailed,
     TableLog,
     Unreadable,
+    count_shown_rows,
     plan_changes,
     readable,
 )
@@ -105,8 +107,9 @@ def rows_of(plan: ChangePlan) -> int | None:
     return None if isinstance(plan, Unreadable) else plan.rows
 
 
-def source_sizes(logs: Logs, seen: Look) -> dict[str, Size]:
-    """The rows of each source (by id) and of its change, as the logs tell them."""
+def source_sizes(logs: Logs, seen: Look, columns: KeptColumns | None = None) -> dict[str, Size]:
+    """The rows of each source (by id) and of its change, as the logs tell them; with `columns`,
+    those that it shows, which may take reading one of its columns."""
     found: dict[str, Size] = {}
     for source in seen.sources:
         plan = seen.plans.get(source.table_id)
@@ -114,7 +117,9 @@ def source_sizes(logs: Logs, seen: Look) -> dict[str, Size]:
         if source.kind is SourceKind.FOREIGN:
             found[source.table_id] = Size(None, changed)
         elif source.path is not None:
-            found[source.table_id] = Size(logs[source.path].size().rows, changed)
+            log = logs[source.path]
+            rows = log.size().rows if columns is None else count_shown_rows(log, columns)
+            found[source.table_id] = Size(rows, changed)
     return found
 
 

@@ -531,7 +531,7 @@ class Refresher:
             table = self.sources.catalog.update(
                 table.id, effective_mode=defined.mode, mode_reason=defined.reason
             )
-        return table, definition_now(defined, table, seen)
+        return table, definition_now(defined, table, seen, choice)
 
     def definition_for(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
@@ -541,7 +541,7 @@ class Refresher:
         defined = define_anew(spark, self.definer, table, seen, choice)
         if defined is not None:
             table = replace(table, effective_mode=defined.mode, mode_reason=defined.reason)
-        return table, definition_now(defined, table, seen)
+        return table, definition_now(defined, table, seen, choice)
 
     def _run(
         self,

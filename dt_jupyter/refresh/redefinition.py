@@ -37,7 +37,7 @@ def define_anew(
     full = table.effective_mode is RefreshMode.FULL
     mode = RefreshMode.FULL if full else table.mode
     use_schema(spark, old)
-    request = _request(table, mode)
+    request = request_again(table, mode)
     return definer.define(spark, request, old.settings, verify=False, at=seen.frontier)
 
 
@@ -57,10 +57,11 @@ def define_as_asked(
     seen, with the check at creation."""
     old = table.definition
     use_schema(spark, old)
-    return definer.define(spark, _request(table, table.mode), old.settings, at=seen.frontier)
+    return definer.define(spark, request_again(table, table.mode), old.settings, at=seen.frontier)
 
 
-def _request(table: DynamicTable, mode: RefreshMode) -> DefinitionRequest:
+def request_again(table: DynamicTable, mode: RefreshMode) -> DefinitionRequest:
+    """What the statement that made the table asked for, in some mode."""
     old = table.definition
     return DefinitionRequest(
         table.name, old.query, mode, old.listed, old.current_schema, old.frozen
@@ -73,10 +74,15 @@ def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bo
     return table.frontier is not None or definer.is_current(table.definition, frontier)
 
 
-def definition_now(defined: Defined | None, table: DynamicTable, seen: Look) -> Definition:
-    """The definition as it was analysed anew, else the table's, with its sources as they are."""
+def definition_now(
+    defined: Defined | None, table: DynamicTable, seen: Look, choice: Choice
+) -> Definition:
+    """The definition as it was analysed anew, or extended, else the table's, with its sources as
+    they are."""
     if defined is not None:
         return defined.definition
+    if choice.action is RefreshAction.INCREMENTAL and choice.extended is not None:
+        return choice.extended
     return replace(
         table.definition, sources=seen.sources, views=seen.views, functions=seen.functions
     )

@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dt_jupyter.definition import Compiled
-from dt_jupyter.lake import ChangePlan, TableLog, is_delta, next_sequence, plain_type
+from dt_jupyter.lake import (
+    ChangePlan,
+    TableLog,
+    fields_named,
+    is_delta,
+    next_sequence,
+    plain_type,
+    spark_schema,
+)
 from dt_jupyter.model import Definition, DynamicTable, Frontier, Name, Source
 from dt_jupyter.refresh.observation import plan_source
 from dt_jupyter.refresh.recovery import stage_standing
 from dt_jupyter.refresh.stage_plan import Observation, Standing
 from dt_jupyter.sources import Sources
+from dt_jupyter.spark import type_text
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,15 @@ class LogFacts:
 
     def change(self, source: str, columns: frozenset[str], before: int, after: int) -> ChangePlan:
         return plan_source(self.logs[source], before, after, columns, classic=self.classic)
+
+    def added(
+        self, source: str, columns: frozenset[str], before: int, after: int
+    ) -> dict[str, str]:
+        log = self.logs[source]
+        there = {c.lower() for c in log.metadata(before).columns}
+        missing = [c for c in sorted(columns) if c.lower() not in there]
+        fields = spark_schema(fields_named(log.metadata(after), missing))
+        return {f.name: type_text(f.dataType) for f in fields}
 
 
 def column_type(log: TableLog, column: str) -> str | None:

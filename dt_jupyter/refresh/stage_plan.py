@@ -20,6 +20,7 @@ from dt_jupyter.ivm import (
     arranged,
     differentiate,
     key_relations,
+    null_before,
     walk,
     with_keys,
 )
@@ -53,7 +54,7 @@ class SourceRead:
     Its rows as of version `new`; for a change, also of `old`, and `change` says by which reader the
     rows between come. `new` is None while an earlier step still has to make that version, `columns`
     None where the user's text names them. `rows` is the log's count, where the order of a join
-    stands on it.
+    stands on it; `added` are the columns, with their types, that `old` does not have.
     """
 
     source: str
@@ -62,6 +63,7 @@ class SourceRead:
     new: int | None
     change: ChangePlan | None = None
     rows: int | None = None
+    added: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_changed(self) -> bool:
@@ -136,6 +138,11 @@ class StageFacts(Protocol):
 
     def change(self, source: str, columns: frozenset[str], before: int, after: int) -> ChangePlan:
         """How the rows between two versions can be read."""
+
+    def added(
+        self, source: str, columns: frozenset[str], before: int, after: int
+    ) -> dict[str, str]:
+        """Those of the columns that only the later version has, with their Spark types."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +253,11 @@ def _add_change(read: SourceRead, facts: StageFacts, counted: bool) -> SourceRea
     assert read.old is not None
     assert read.columns is not None
     change = facts.change(read.source, read.columns, read.old, read.new)
-    return replace(read, change=change, rows=facts.rows(read.source) if counted else None)
+    rows = facts.rows(read.source) if counted else None
+    added = dict[str, str]()
+    if not isinstance(change, Unchanged):  # else it is read at its new end alone
+        added = facts.added(read.source, read.columns, read.old, read.new)
+    return replace(read, change=change, rows=rows, added=tuple(added.items()))
 
 
 def _derivative(rel: Rel, reads: tuple[SourceRead, ...], facts: StageFacts) -> Rel | None:
@@ -254,7 +265,8 @@ def _derivative(rel: Rel, reads: tuple[SourceRead, ...], facts: StageFacts) -> R
     rows = {r.source: UNKNOWN_ROWS if r.rows is None else r.rows for r in reads}
     changed = changed_rows(reads)
     sizes = Sizes(rows.__getitem__, changed, facts.type_of)
-    return differentiate(arranged(rel, sizes), frozenset(changed))
+    delta = differentiate(arranged(rel, sizes), frozenset(changed))
+    return delta and null_before(delta, {r.source: dict(r.added) for r in reads})
 
 
 def changed_rows(reads: Iterable[SourceRead]) -> dict[str, int | None]:

@@ -53,6 +53,7 @@ from dt_jupyter.replay.definition_history import Past, PastCommit, elsewhere, re
 from dt_jupyter.replay.digest import Moved, hash_order, moved_of
 from dt_jupyter.replay.hold_files import Wanted, release, secure
 from dt_jupyter.replay.replay import Bench
+from dt_jupyter.replay.snapshot_rows import with_new_columns
 from dt_jupyter.replay.verify_rows import Comparison, compare
 from dt_jupyter.sources import rows_at
 from dt_jupyter.spark import is_connect
@@ -341,7 +342,10 @@ class _Again:
         if change is None:
             return before
         assert self.before is not None
-        text = applied(spark, snapshot_sql(folders[id_], self.before), change, metadata)
+        stored = logs[id_].metadata(self.before).columns
+        text = applied(
+            spark, with_new_columns(folders[id_], self.before, stored, metadata), change, metadata
+        )
         shown = where_visible(metadata.columns)
         items = ", ".join(quote(n) for n, _, _ in self.definition.columns)
         return spark.sql(f"SELECT {items} FROM ({text}){shown}")

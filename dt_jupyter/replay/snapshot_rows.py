@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from dt_jupyter.lake import Action, files_view
+from dt_jupyter.lake import Action, Metadata, files_view, snapshot_sql, spark_schema
+from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
 from dt_jupyter.replay.pace import paid_batches
 from dt_jupyter.replay.snapshots import TableAt, rows_sql
-from dt_jupyter.spark import collect_arrow, text_of_path
+from dt_jupyter.spark import collect_arrow, text_of_path, type_text
 from dt_jupyter.sql import SchemaMode
 
 if TYPE_CHECKING:
@@ -144,3 +145,14 @@ def _through(rows: DataFrame, folder: Path) -> Iterator[pa.RecordBatch]:
             yield from pq.ParquetFile(file).iter_batches(BATCH_ROWS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def with_new_columns(folder: Path, version: int, stored: Sequence[str], metadata: Metadata) -> str:
+    """A version of a backing table with NULLs in the columns of `metadata` that it lacks."""
+    items = (
+        quote(f.name)
+        if f.name in stored
+        else f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}"
+        for f in spark_schema(metadata.fields)
+    )
+    return f"(SELECT {', '.join(items)} FROM {snapshot_sql(folder, version)})"

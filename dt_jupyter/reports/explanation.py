@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition import Compiled, Defined, defining_text
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import PlanNode, Size, tree
-from dt_jupyter.lake import ChangePlan, Feed, NotSupported, Relation, Small, is_delta, sql_path
+from dt_jupyter.lake import (
+    ChangePlan,
+    Feed,
+    NotSupported,
+    Relation,
+    Small,
+    count_shown_rows,
+    is_delta,
+    sql_path,
+)
 from dt_jupyter.model import (
     DynamicTable,
     Frontier,
@@ -109,12 +118,13 @@ def _tree(
 ) -> tuple[PlanNode, ...]:
     """The tree with the rows of sources and stages as their logs tell them."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
-    sizes = source_sizes(logs, seen)
+    columns = refresher.small.columns
+    sizes = source_sizes(logs, seen, columns)
     last = len(compiled.stages) - 1
     for i, stage in enumerate(compiled.stages):
         path = layout.public(table.id) if i == last else layout.stage(table.id, i)
         if is_delta(path):
-            sizes[stage.stage.id] = Size(logs[str(path)].size().rows)
+            sizes[stage.stage.id] = Size(count_shown_rows(logs[str(path)], columns))
     names = {s.table_id: str(s.name) for s in seen.sources}
     names |= {s.stage.id: f"hidden stage {i}" for i, s in enumerate(compiled.stages)}
     return tree(tuple(s.stage for s in compiled.stages), names, sizes)
@@ -250,3 +260,8 @@ class _ForecastFacts:
         if source in self.moved and before != after:
             return Feed(after, after, None, 0, 0)
         return self.facts.change(source, columns, before, after)
+
+    def added(
+        self, source: str, columns: frozenset[str], before: int, after: int
+    ) -> dict[str, str]:
+        return {} if source in self.moved else self.facts.added(source, columns, before, after)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
 from dt_jupyter.ivm import Refused
-from dt_jupyter.lake import LakeError, is_delta
+from dt_jupyter.lake import LakeError, count_shown_rows, is_delta
 from dt_jupyter.model import (
     DTError,
     DynamicTable,
@@ -138,11 +138,12 @@ class Nodes:
         return [sink_node(found) for found in self.sinks.of_source(source, now)]
 
     def rows(self, path: str | None) -> int | None:
-        """Of a Delta table, as its log has it."""
+        """Those that a Delta table shows."""
         try:
             if path is None or not is_delta(path):
                 return None
-            return self.refresher.sources.logs[path].size().rows
+            log = self.refresher.sources.logs[path]
+            return count_shown_rows(log, self.refresher.small.columns)
         except LakeError:
             return None
 

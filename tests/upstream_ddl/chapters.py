@@ -18,6 +18,7 @@ _AT_EACH_CHANGE = (
     (renamed, "table becomes a view"),
     (renamed, "a temporary view of the same name"),
     (columns, "two used columns swap names"),
+    (columns, "rows written with one column more"),
     (views, "CREATE OR REPLACE, the same meaning"),
     (views, "CREATE OR REPLACE, without a used column"),
     (views, "over another table, the former dropped"),

@@ -33,8 +33,15 @@ CHAPTER = Chapter(
     "For each source the columns that are used are tracked; a `SELECT *` may have other columns "
     "(5.4).",
     (
-        Case("ADD COLUMN", alter("ADD COLUMN x INT"), GOES_ON, ANEW),
-        Case("ADD COLUMN … FIRST", alter("ADD COLUMN x INT FIRST"), GOES_ON, ANEW),
+        Case("ADD COLUMN", alter("ADD COLUMN x INT"), GOES_ON, MOVED),
+        Case("ADD COLUMN … FIRST", alter("ADD COLUMN x INT FIRST"), GOES_ON, MOVED),
+        Case(
+            "ADD COLUMN, and values for all rows",
+            f"{alter('ADD COLUMN x INT')}; UPDATE {{t}} SET x = v",
+            MOVED,
+            MOVED,
+        ),
+        Case("rows written with one column more", "> widen", MOVED, MOVED),
         Case("DROP COLUMN, not used", alter("DROP COLUMN w"), GOES_ON, ANEW, MAPPED),
         Case("DROP COLUMN, used", _DROP, _LOST, ANEW, MAPPED, NO_V, mend=alter("ADD COLUMN v INT")),
         Case(

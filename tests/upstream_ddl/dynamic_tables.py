@@ -62,7 +62,7 @@ CHAPTER = Chapter(
             "CREATE OR ALTER, a column more",
             dynamic_table(_OR_ALTER, _MORE),
             MOVED,
-            ANEW,
+            MOVED,
             UPSTREAM,
         ),
         Case(

@@ -140,6 +140,12 @@ def _overwritten(scene: Scene, columns: str) -> None:
     )
 
 
+def _widened(scene: Scene, rest: str) -> None:
+    rows = scene.lab.spark.sql("SELECT 9 AS id, 90 AS v, 'z' AS w, 900 AS x")
+    writer = rows.write.mode("append").option("mergeSchema", "true").format("delta")
+    writer.save(str(scene.location(scene.names["t"])))
+
+
 def _repartitioned(scene: Scene, rest: str) -> None:
     name = scene.names["t"]
     writer = scene.lab.spark.table(name).write.mode("overwrite").partitionBy("w")
@@ -164,6 +170,7 @@ def _sunk(scene: Scene, rest: str) -> None:
 ACTIONS: Mapping[str, Callable[[Scene, str], None]] = {
     "move": _moved,
     "overwrite": _overwritten,
+    "widen": _widened,
     "repartition": _repartitioned,
     "delete": _deleted,
     "refresh": _refreshed,

@@ -88,7 +88,12 @@ class Metadata:
     def is_plain(self) -> bool:
         """Whether its files hold the columns by their names, as Delta's writers write them: those
         of others may have fewer columns, other types, dates of an old calendar."""
-        return self.mapping == "none" and self.configuration.get(LINKED) != "true"
+        return self.mapping == "none" and not self.is_linked
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether its files are those of other writers."""
+        return self.configuration.get(LINKED) == "true"
 
     def __hash__(self) -> int:
         return hash((self.id, self.schema_string))

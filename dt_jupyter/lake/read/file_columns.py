@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.lake.types import arrow_schema, fields_named
+from dt_jupyter.lake.types import arrow_schema, fields_named, stored_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,12 +49,22 @@ class FileColumns:
     """
 
     def __init__(self, metadata: Metadata, columns: Sequence[str]) -> None:
-        if not metadata.is_plain:
-            raise NotSupported("the table has column mapping")
-        names = {n.lower(): n for n in metadata.columns}
-        self.schema: pa.Schema = arrow_schema(fields_named(metadata, columns))
-        self.stored: Mapping[str, str] = {c: names[c.lower()] for c in columns}
+        if metadata.is_linked:
+            raise NotSupported("the table's files are those of other writers")
+        fields = fields_named(metadata, columns)
         self._partitions = frozenset(metadata.partition_columns)
+        mapped = metadata.mapping != "none"
+        if mapped and not all(map(self._is_flat, fields)):
+            raise NotSupported("the table has column mapping")
+        names = {
+            f["name"].lower(): stored_name(f) if mapped else f["name"] for f in metadata.fields
+        }
+        self.schema: pa.Schema = arrow_schema(fields)
+        self.stored: Mapping[str, str] = {c: names[c.lower()] for c in columns}
+
+    def _is_flat(self, field: Mapping[str, Any]) -> bool:
+        """Whether a column is in the files, and no part of it has another name there."""
+        return isinstance(field["type"], str) and field["name"] not in self._partitions
 
     def constants(self, values: Mapping[str, str | None], known: pa.Schema) -> Constants:
         """Columns of the partition (`values` of a log's action), and NULLs of columns that are

@@ -27,9 +27,14 @@ def times_are_sparks(
 
 
 def read_snapshot(
-    snapshot: TableSnapshot, metadata: Metadata, schema: pa.Schema, count: int | None = None
+    snapshot: TableSnapshot,
+    metadata: Metadata,
+    schema: pa.Schema,
+    count: int | None = None,
+    where: str | None = None,
 ) -> pa.Table:
-    """The columns of a schema (of `arrow_schema`); `count`: so many rows, whichever.
+    """The columns of a schema (of `arrow_schema`); `count`: so many rows, whichever, and those of
+    which the column `where` is true.
 
     Raises NotSupported, DeltaError, ArrowException and OSError.
     """
@@ -37,7 +42,8 @@ def read_snapshot(
     from deltalake import QueryBuilder
 
     limit = "" if count is None else f" LIMIT {count:d}"
-    text = f"SELECT {items(metadata, schema.names)} FROM t{limit}"
+    condition = "" if where is None else f" WHERE {items(metadata, [where])}"
+    text = f"SELECT {items(metadata, schema.names)} FROM t{condition}{limit}"
     with read_by_delta_rs():
         query = QueryBuilder().register("t", snapshot.table)
         found = pa.table(query.execute(text).read_all())

@@ -11,6 +11,7 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NameTaken, TableGone
 from dt_jupyter.lake.paths import TablePath, local, sql_path, sql_string, sql_table
 from dt_jupyter.lake.storage.mounts import folder_exists, is_delta, move_folder
+from dt_jupyter.lake.storage.questions import ask_again
 from dt_jupyter.lake.types import allow_nulls, is_inexact
 from dt_jupyter.lake.write.clustering import STATISTICS, clusterable_paths, path_sql, recluster
 from dt_jupyter.lake.write.create_commit import plain_fields, write_first
@@ -26,6 +27,7 @@ from dt_jupyter.spark import (
     storage_at,
     storage_of,
     text_of_path,
+    type_text,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +87,22 @@ def admit_schema(spark: SparkSession, log: TableLog, stored: StructType, new: St
     if mapped and len(both.fields) < len(stored.fields):
         changed[FEED] = "false"
     spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({_pairs(changed)})")
+
+
+def add_columns(spark: SparkSession, log: TableLog, schema: StructType) -> None:
+    """Give a backing table the columns of `schema` that it lacks, in their places: a metadata
+    commit for each, which changes no rows."""
+    known, before = {c.lower() for c in log.metadata().columns}, None
+    if log.metadata().mapping == "none" and _has_awkward_names(schema):
+        pairs = _pairs({MAPPING: "name"})
+        spark.sql(f"ALTER TABLE {sql_table(log.path)} SET TBLPROPERTIES ({pairs})")
+    for field in schema.fields:
+        if field.name.lower() not in known:
+            place = "FIRST" if before is None else f"AFTER {quote(before)}"
+            column = f"{quote(field.name)} {type_text(field.dataType)} {place}"
+            spark.sql(f"ALTER TABLE {sql_table(log.path)} ADD COLUMNS ({column})")
+        before = field.name
+    ask_again()
 
 
 def _pairs(properties: Mapping[str, str]) -> str:
@@ -248,6 +266,7 @@ def restore_folder(dropped: TablePath, path: TablePath) -> None:
 
 __all__ = [
     "FEED",
+    "add_columns",
     "admit_schema",
     "backing_properties",
     "create",

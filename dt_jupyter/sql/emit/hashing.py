@@ -16,17 +16,34 @@ _PLAIN = re.compile(
     r"(boolean|tinyint|smallint|int|bigint|date|timestamp|timestamp_ntz|decimal\(\d+,\d+\))\Z"
 )
 _TEXT = re.compile(r"(string|char|varchar)\b")
+_NESTED = "CASE WHEN"
+"""How the text of a nested value begins, which is not NULL where the value is."""
 
 
-def content_hash(columns: Iterable[tuple[str, str]]) -> tuple[str, str]:
-    """Two Spark SQL expressions over columns (name, type); Refused for a type without one."""
+def content_hash(
+    columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]] = ()
+) -> tuple[str, str]:
+    """Two Spark SQL expressions over columns (name, type); Refused for a type without one.
+
+    Where all columns of `added` are NULL, the hash is that of a row without them: XXHASH64 skips
+    NULLs. So rows that were stored before these columns came keep their hashes.
+    """
     parts, nulls = [], []
     for name, type_ in columns:
         parts.append(_value(quote(name), type_, name))
         nulls.append(f"CASE WHEN {quote(name)} IS NULL THEN '1' ELSE '0' END")
     mask = f"CONCAT({', '.join(nulls)})" if nulls else "''"
-    body = ", ".join([mask, *parts])
+    later = [_if_there(i, name, type_) for i, (name, type_) in enumerate(added)]
+    body = ", ".join([mask, *parts, *later])
     return f"XXHASH64({body})", f"XXHASH64('dt', {body})"
+
+
+def _if_there(number: int, name: str, type_: str) -> str:
+    """A column's number and value; NULLs where it is NULL."""
+    text, there = _value(quote(name), type_, name), f"CASE WHEN {quote(name)} IS NOT NULL THEN"
+    if text.startswith(_NESTED):
+        text = f"{there} {text} END"
+    return f"{there} '{number}' END, {text}"
 
 
 def exact_text(text: str, type_: str, name: str) -> str:

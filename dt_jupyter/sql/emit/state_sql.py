@@ -304,10 +304,12 @@ def _reached(state: StateColumn) -> str:
 
 @dataclass(frozen=True)
 class BagSql:
-    """The texts of a stage without a key; `types` are the Spark types of its outputs."""
+    """The texts of a stage without a key; `types` are the Spark types of its outputs, `added`
+    those of its columns that came later than rows that it has, in that order."""
 
     stage: Stage
     types: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -317,19 +319,23 @@ class BagSql:
     def columns(self) -> tuple[str, ...]:
         return (*STORED_ID, *HASH, *self.names)
 
+    @property
+    def _hashes(self) -> tuple[str, str]:
+        known = dict(zip(self.names, self.types, strict=True))
+        first = ((n, t) for n, t in known.items() if n not in self.added)
+        return content_hash(first, ((n, known[n]) for n in self.added))
+
     def _hashed(
         self, rows: str, extra: tuple[str, ...], items: tuple[tuple[str, Expr], ...]
     ) -> str:
         named = [f"{e.sql(quote)} AS {quote(n)}" for n, e in items]
-        hashes = content_hash(zip(self.names, self.types, strict=True))
-        hashed = [f"{h} AS {c}" for h, c in zip(hashes, HASH, strict=True)]
+        hashed = [f"{h} AS {c}" for h, c in zip(self._hashes, HASH, strict=True)]
         inner = f"SELECT {_list([*named, *extra])}\nFROM (\n{rows}\n)"
         return f"SELECT {_list(['*', *hashed])}\nFROM (\n{inner}\n)"
 
     def shown(self, sequence: int) -> dict[str, str]:
         """The columns of the table, over the query's own rows."""
-        hashes = content_hash(zip(self.names, self.types, strict=True))
-        found = dict(zip(HASH, hashes, strict=True)) | {n: quote(n) for n in self.names}
+        found = dict(zip(HASH, self._hashes, strict=True)) | {n: quote(n) for n in self.names}
         return found | self._numbers(sequence)
 
     @staticmethod
@@ -398,8 +404,10 @@ class BagSql:
         )
 
 
-def stage_sql(stage: Stage, types: tuple[str, ...]) -> GroupSql | BagSql:
-    """The texts of a stage whose outputs have these Spark types."""
+def stage_sql(
+    stage: Stage, types: tuple[str, ...], added: tuple[str, ...] = ()
+) -> GroupSql | BagSql:
+    """The texts of a stage whose outputs have these Spark types; `added` as of `BagSql`."""
     if isinstance(stage.top, Group):
         return GroupSql(stage, stage.top)
-    return BagSql(stage, types)
+    return BagSql(stage, types, added)

@@ -74,7 +74,8 @@ def test_a_source_gets_other_columns_and_readers_go_on(lab: Lab) -> None:
     ):
         lab.sql("CREATE OR REPLACE STREAM s ON DYNAMIC TABLE sums")
         lab.sql(f"ALTER TABLE t {change}; INSERT INTO t (k, p) VALUES (4, 7)")
-        assert lab.refresh("above_star") == "REINITIALIZE", change
+        action = "INCREMENTAL" if change.startswith("ADD") else "REINITIALIZE"
+        assert lab.refresh("above_star") == action, change
         assert lab.refresh("above_sums") == "INCREMENTAL", change
         assert lab.refresh("keys") == "INCREMENTAL", change
         for name, text in texts.items():

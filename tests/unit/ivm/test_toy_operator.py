@@ -21,6 +21,7 @@ from dt_jupyter.ivm import (
     TABLES,
     Bag,
     End,
+    Expr,
     Filter,
     Generate,
     Join,
@@ -46,6 +47,7 @@ from dt_jupyter.ivm import (
     simplify,
     walk,
 )
+from dt_jupyter.ivm.added_columns import passing
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.model.hidden import WEIGHT
@@ -142,6 +144,11 @@ def _cancels(rel: Rel, read: frozenset[str]) -> list[tuple[Rel, frozenset[str], 
     return [(rel.input, read | {rel.by}, True)]
 
 
+def _read(rel: Rel) -> tuple[Expr, ...]:
+    assert isinstance(rel, Sample)
+    return (col(rel.by),)
+
+
 def entries() -> dict[str, object]:
     """By the table, but for the derivative and its law."""
     same = {name: TABLES[name][Filter] for name in LIKE_A_FILTER}
@@ -153,6 +160,7 @@ def entries() -> dict[str, object]:
         "restrict": _pushed,
         "unstable": _decided,
         "line in EXPLAIN": _line,
+        "added columns": passing(_read),
         "calls looked up": TABLES["calls looked up"][Scan],  # it has no expression of its own
     }
 

@@ -52,6 +52,11 @@ class Told:
         feed = Feed(before + 1, after, 2, 10, 1)
         return Unchanged() if before == after else self.changed.get(source, feed)
 
+    def added(
+        self, source: str, columns: frozenset[str], before: int, after: int
+    ) -> dict[str, str]:
+        return {}
+
 
 def compiled(query: str) -> Compiled:
     rel = bind(query, lambda p: Table(p[-1], COLUMNS[p[-1]], None), frozenset())

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model.hidden import HASH
-from dt_jupyter.sql.emit.hashing import content_hash, fields_of, split_types
+from dt_jupyter.sql.emit.hashing import content_hash, exact_text, fields_of, split_types
 
 
 def test_a_hash_is_two_columns_of_different_seeds_over_all_values() -> None:
@@ -79,3 +79,20 @@ def test_types_are_split_at_the_commas_of_the_top_level(parts: list[str]) -> Non
     assert split_types(",".join(parts)) == parts
     named = [(f"n{i}", t) for i, t in enumerate(parts)]
     assert fields_of(",".join(f"{n}:{t}" for n, t in named)) == named
+
+
+def test_a_column_that_came_later_adds_nothing_where_it_is_null() -> None:
+    """XXHASH64 skips arguments that are NULL."""
+    base = [("a", "int"), ("s", "string")]
+    later = [("x", "double"), ("n", "struct<p:int>"), ("t", "string")]
+    for plain, more in zip(content_hash(base), content_hash(base, later), strict=True):
+        assert more.startswith(f"{plain[:-1]}, ")
+        added = more.removeprefix(f"{plain[:-1]}, ").removesuffix(")")
+        assert added == ", ".join((
+            "CASE WHEN `x` IS NOT NULL THEN '0' END",
+            "`x`, CASE WHEN `x` = CAST(0 AS double) THEN CAST(`x` AS STRING) END",
+            "CASE WHEN `n` IS NOT NULL THEN '1' END",
+            f"CASE WHEN `n` IS NOT NULL THEN {exact_text('`n`', 'struct<p:int>', 'n')} END",
+            "CASE WHEN `t` IS NOT NULL THEN '2' END",
+            "CAST(`t` AS BINARY)",
+        ))  # fmt: skip
