@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import arrow_of, is_frame, is_local_frame, shown
-from dt_jupyter.model import Name, count_of, did_you_mean, error, quote
+from dt_jupyter.model import Name, count_of, did_you_mean, error, name_taken, quote
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sources import holder
 from dt_jupyter.spark import is_connect, text_of_path, whole_frame
@@ -73,8 +73,7 @@ def load_table(context: Context, name: str | Name | None, source: Any) -> Loaded
     known = context.name(name if name is not None else _stem(source))
     kind = holder(context.catalog, context.spark, known)
     if kind is not None:
-        instead = "Nothing was loaded. Choose another name, or drop it first."
-        raise error("DT-1105", kind=kind.capitalize(), name=known, instead=instead)
+        raise name_taken(kind, known, "Nothing was loaded. Choose another name, or drop it first.")
     frame, told, notes = _read(context, source)
     frame, renamed = _with_names(frame)
     frame.createOrReplaceTempView(_VIEW)

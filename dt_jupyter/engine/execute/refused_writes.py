@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 
-from dt_jupyter.model import DTError, Name, count_of, error
+from dt_jupyter.model import DTError, Name, Named, count_of, error, name_taken
 from dt_jupyter.sources import holder
 from dt_jupyter.sql import SparkKind, SparkStatement, tokens
 
@@ -33,13 +33,12 @@ def refused_write(
     condition, target = (e.getCondition() or "").partition(".")[0], statement.target
     if condition == "SCHEMA_ALREADY_EXISTS":
         name = (e.getMessageParameters() or {}).get("schemaName", "").replace("`", "")
-        instead = "Use IF NOT EXISTS, or another name."
-        return error("DT-1105", kind="Schema", name=name, instead=instead)
+        return name_taken(Named.SCHEMA, name, "Use IF NOT EXISTS, or another name.")
     if target is None:
         return None
     if condition in _TAKEN:
         kind = holder(sources.catalog, sources.spark, target) or "table"
-        return error("DT-1105", kind=kind.capitalize(), name=target)
+        return name_taken(kind, target, same=False)
     if condition == "WRONG_COMMAND_FOR_OBJECT_TYPE":
         return _of_other_kind(e.getMessageParameters() or {}, target)
     plain = statement.kind is SparkKind.INSERT and "PARTITION" not in statement.text.upper()
