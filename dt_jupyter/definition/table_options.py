@@ -13,6 +13,7 @@ from dt_jupyter.lake import (
     TableLocked,
     find_path,
     is_clusterable,
+    is_clustered_by,
     is_delta,
     recluster,
     retain,
@@ -82,6 +83,8 @@ def apply_options(
         if not is_delta(path):
             continue
         log = sources.logs[str(path)]
+        if days is None and (path != public or is_clustered_by(log, table.cluster_by)):
+            continue  # a refresh may hold the lock
         try:
             with table_lock(path):
                 if days is not None:

@@ -115,7 +115,8 @@ def _costs_of_altering(old: Definition, new: Definition, below: Dependents) -> I
     lost = {n: read[n] & dropped for n in read if n not in evolves and read[n] & dropped}
     for name, columns in lost.items():
         yield f"{name} reads {', '.join(sorted(columns))}: its next refresh fails (DT-2116)"
-    yield from _line(evolves, "recomputed at the next refresh, with the new columns")
+    how = "recomputed at" if dropped or retyped else "gets the new columns at"
+    yield from _line(evolves, f"{how} the next refresh")
     rest = read.keys() - evolves - lost.keys()
     yield from _line(rest, "refreshed by the rows that differ")
     stale = f": stale by the new type of {', '.join(sorted(retyped))}" if retyped else ""

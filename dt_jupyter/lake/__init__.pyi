@@ -199,6 +199,7 @@ from .write.clustering import (
     MOST_COLUMNS as MOST_COLUMNS,
     find_path as find_path,
     is_clusterable as is_clusterable,
+    is_clustered_by as is_clustered_by,
     recluster as recluster,
     statistics_columns as statistics_columns,
 )

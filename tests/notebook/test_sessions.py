@@ -56,6 +56,7 @@ def test_connect_after_stop_opens_the_lake_on_a_new_session(own_kernel: Kernel) 
     assert "INCREMENTAL" in own_kernel.value("str(dt.refresh('d').action)")
 
 
+@pytest.mark.nightly
 def test_a_jvm_that_was_killed_is_replaced_by_the_next_magic(own_kernel: Kernel) -> None:
     own_kernel.run("java = spark.sparkContext._gateway.proc\njava.kill()\ncode = java.wait()").ok  # noqa: B018
     reply = own_kernel.run("%dt SELECT count(*) AS n FROM d").ok

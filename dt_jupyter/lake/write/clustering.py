@@ -71,15 +71,18 @@ def statistics_columns(listed: str) -> list[str]:
     return [c.strip() for c in _ENTRY.findall(listed) if c.strip()]
 
 
+def is_clustered_by(log: TableLog, names: Sequence[str]) -> bool:
+    """Whether the table is clustered by those of the columns that it has."""
+    paths = clusterable_paths(log.metadata().fields, names)
+    return log.clustering() == tuple(tuple(stored_name(f) for f in p) for p in paths)
+
+
 def recluster(spark: SparkSession, log: TableLog, names: Sequence[str]) -> bool:
     """The table is clustered by those of the columns that it has: a commit that changes no rows
     where it is not, else nothing. The caller holds the table's lock."""
-    fields = log.metadata().fields
-    paths = clusterable_paths(fields, names)
-    wanted = tuple(tuple(stored_name(f) for f in p) for p in paths)
-    if log.clustering() == wanted:
+    if is_clustered_by(log, names):
         return False
-    chosen = [path_sql(p) for p in paths]
+    chosen = [path_sql(p) for p in clusterable_paths(log.metadata().fields, names)]
     _keep_statistics(spark, log, chosen)
     listed = f"({', '.join(chosen)})" if chosen else "NONE"
     spark.sql(f"ALTER TABLE {sql_table(log.path)} CLUSTER BY {listed}")

@@ -158,9 +158,7 @@ def test_what_becomes_of_readers_streams_and_sinks() -> None:
         "stream s: holds the rows that differ",
         "sink k: delivers the rows that differ",
     ]
-    assert _costs("id int, v int, w int")[0] == (
-        "whole: recomputed at the next refresh, with the new columns"
-    )
+    assert _costs("id int, v int, w int")[0] == "whole: gets the new columns at the next refresh"
     dropped = _costs("id int")
     assert dropped[0] == "sums reads v: its next refresh fails (DT-2116)"
     assert "ids: refreshed by the rows that differ" in dropped
