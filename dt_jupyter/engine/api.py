@@ -727,8 +727,11 @@ class Engine:
         arrives, both in seconds, and how many refreshes run at once in its warehouse. Nothing is
         changed. DT-1003, DT-1101."""
         context = self._open()
-        lag = None if target_lag is None else TargetLag.of(target_lag).seconds
-        given = {"target_lag": lag, "seconds": seconds, "interval": interval}
+        given = {
+            "target_lag": None if target_lag is None else TargetLag.of(target_lag).seconds,
+            "seconds": seconds,
+            "interval": interval,
+        }
         for option, value in given.items():
             within(option, value, 0.001, 1e9)
         within("concurrency", concurrency, 1, 1_000_000)

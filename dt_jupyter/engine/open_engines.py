@@ -23,7 +23,7 @@ def connect_once(
     """The engine that this process has open on the lake with these options, on `spark` where that
     is given, else a new one. One that is returned again is left open by a `with` block.
     Errors: as `Engine.connect`."""
-    found = find_engine(lake, options)
+    found = find_engine(lake, options) if isinstance(lake, str | os.PathLike) else None
     if found is not None and spark in (None, found.spark):
         found.context.state.holders = found.context.state.holders or 1
         return found

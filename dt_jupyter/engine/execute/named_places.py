@@ -18,6 +18,8 @@ def place_at_name(failure: DTError, statement: Statement, script: str) -> DTErro
     if failure.span is not None or failure.code not in _NAMED:
         return failure
     if isinstance(statement, CreateDynamicTable) and script == statement.query:  # a cell's
+        if str(failure.facts.get("name", "")) == str(statement.name):
+            return failure  # the cell's first line has it
         start, end = 0, len(script)
     elif script[start:end] != statement.text:
         return failure

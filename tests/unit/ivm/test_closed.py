@@ -178,6 +178,7 @@ TELLING = {
     "explosive": "how many rows the check at creation tries first",
     "_untracked": "an error for others",
     "_few": "no for others",
+    "null_before": "others stay as they are",
     "_in_query": "of others a column has the name that it has",
 }
 """Functions that tell operators apart by their classes, and why others are safe there."""
