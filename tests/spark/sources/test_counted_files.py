@@ -115,6 +115,7 @@ def test_the_catalog_says_which_partitions_of_a_table_count(
     assert lab.record("d").error_code == "DT-2102"
 
 
+@pytest.mark.nightly
 def test_tables_whose_files_the_catalog_does_not_tell_alone_stay_full(
     quick_lab: Lab, tmp_path: Path
 ) -> None:

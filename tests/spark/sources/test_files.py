@@ -177,6 +177,7 @@ def test_a_refresh_that_ends_in_the_middle_of_a_list_reads_each_file_once(
     assert not [*lists.glob("batch/*/_open")]
 
 
+@pytest.mark.nightly
 def test_data_frames_over_paths_are_followed_by_their_list(quick_lab: Lab, tmp_path: Path) -> None:
     lab, read, create = quick_lab, quick_lab.spark.read, quick_lab.engine.create
     odd = tmp_path / "a b`ü"
