@@ -6,11 +6,12 @@ timestamp, or reading, that was resolved while they were there, and from then on
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import LakeError, TableLog
 from dt_jupyter.model import (
     EventKind,
     Frontier,
@@ -82,11 +83,13 @@ def note_early(
 
 
 def find_early_commits(catalog: Catalog, logs: Logs, read: Iterable[Source]) -> list[str]:
-    """The newest commits that are dated ahead of the clock, as sentences."""
+    """The newest commits that are dated ahead of the clock, as sentences; a table that cannot be
+    read is a problem of its own."""
     paths = {s.path: s.name for s in read if s.kind is SourceKind.DELTA and s.path is not None}
     now, found = catalog.clock.now(), []
     for path, name in paths.items():
-        told = describe_early(logs[path], logs[path].version(), name, now)
-        if told is not None:
-            found.append(f"{told}: its rows count from the first refresh that finds it.")
+        with suppress(LakeError):
+            told = describe_early(logs[path], logs[path].version(), name, now)
+            if told is not None:
+                found.append(f"{told}: its rows count from the first refresh that finds it.")
     return found
