@@ -171,6 +171,7 @@ def compared(
     assert wrong == [], "\n".join(map(str, wrong))
 
 
+@pytest.mark.nightly
 def test_some_ways_to_compare(tables: Lab, spark: SparkSession) -> None:
     compared(tables, spark, AT_EACH_CHANGE, "mixed", [True])
 

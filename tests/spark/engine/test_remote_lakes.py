@@ -13,7 +13,7 @@ import pytest
 
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake import find_mounted, open_log, table_place
-from tests.cases import nightly, some
+from tests.cases import some
 from tests.spark.engine_lab import Lab, refused, without_check, without_second_opinion
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.viewfs import linked
@@ -265,7 +265,8 @@ def test_a_transaction_writes_tables_there_at_one_time(far: Far, kind: str) -> N
     assert log.commit_time(log.version() - 1) == times[0].commit_time(log.version() - 1)
 
 
-@pytest.mark.parametrize("begun", [nightly(""), pytest.param("BEGIN;", id="in a transaction")])
+@pytest.mark.nightly
+@pytest.mark.parametrize("begun", ["", pytest.param("BEGIN;", id="in a transaction")])
 def test_a_stream_into_tables_that_are_not_in_the_lake(
     far: Far, beyond: str, tmp_path: Path, begun: str
 ) -> None:

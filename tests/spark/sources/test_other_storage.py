@@ -165,6 +165,7 @@ def test_what_the_engine_sets_is_set_at_the_table(far: Elsewhere) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_changes_time_travel_and_replay(far: Elsewhere) -> None:
     lab = far.lab
     lab.sql("INSERT INTO far VALUES (3, 'c')")
@@ -181,6 +182,7 @@ def test_changes_time_travel_and_replay(far: Elsewhere) -> None:
             assert [f.count() for f in frames] == [2, 3, 2, 2]
 
 
+@pytest.mark.nightly
 def test_streams_are_consumed_exactly_once(far: Elsewhere) -> None:
     lab = far.lab
     lab.sql("CREATE STREAM s ON TABLE far; CREATE TABLE sink (id INT, a STRING) USING delta")
@@ -464,6 +466,7 @@ def test_random_transactions_there_are_as_those_here(far: Elsewhere, shape: str)
     lab.serializable()
 
 
+@pytest.mark.nightly
 def test_a_stream_is_written_into_a_table_there(far: Elsewhere) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", "5, 'e'")
@@ -512,6 +515,7 @@ def test_a_lake_by_the_uri_of_its_folder(quick_lab: Lab) -> None:
     assert quick_lab.rows("item") == [(1,)]
 
 
+@pytest.mark.nightly
 def test_the_copy_of_a_log_is_that_log_to_spark(far: Elsewhere) -> None:
     """Spark's own rows of each version, of the table and of the copy."""
     lab = far.lab
