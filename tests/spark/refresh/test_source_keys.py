@@ -60,7 +60,7 @@ def test_a_key_that_is_none_from_the_start(lab: Lab) -> None:
     lab.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('dt.primaryKey' = 'id')")
     lab.insert("t", "1, 1", "1, 2")
     for mode in ("INCREMENTAL", "FULL"):
-        with refused("DT-2105") as errors:
+        with refused("DT-3108") as errors:
             lab.dynamic_table("d", "SELECT v FROM t", f"REFRESH_MODE = {mode}")
         assert "The declared key id of t is not unique: id = 1 has 2 rows" in str(errors[0])
     lab.sql("DELETE FROM t WHERE v = 2")
