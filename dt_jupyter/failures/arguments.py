@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from dt_jupyter.failures.local_frames import is_local_frame
 from dt_jupyter.model import error, is_bigint
 
 _WORDS: Mapping[type, str] = {
@@ -151,7 +152,13 @@ def _kind(annotation: Any, origin: Any) -> ArgumentKind:
         return ArgumentKind("anything", lambda v: True)
     if getattr(annotation, "dt_by_name", False):
         name = annotation.__name__
-        return ArgumentKind(f"a {name}", lambda v: any(k.__name__ == name for k in type(v).__mro__))
+        return ArgumentKind(
+            f"a {name}",
+            lambda v: (
+                any(k.__name__ == name for k in type(v).__mro__)
+                or (name == "DataFrame" and is_local_frame(v))
+            ),  # a hint says what to do with one
+        )
     word = _WORDS.get(annotation) or f"a {annotation.__name__}"
     if annotation is float:
         return ArgumentKind(word, lambda v: isinstance(v, int | float) and not isinstance(v, bool))

@@ -132,7 +132,7 @@ def test_one_that_was_faster_is_not_given_up(till: Lab, survivor: Engine) -> Non
 def test_a_table_that_is_there_already_takes_nothing(till: Lab) -> None:
     till.sql("CREATE TABLE IF NOT EXISTS total AS SELECT n FROM s")
     untouched(till)
-    with refused("DT-1112"):
+    with refused("DT-1105"):
         till.sql("CREATE TABLE total AS SELECT n FROM s")
     untouched(till)
     till.sql("CREATE OR REPLACE TABLE total AS SELECT n FROM s")
