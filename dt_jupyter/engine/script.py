@@ -217,16 +217,15 @@ def _statements(context: Context, script: str, args: Mapping[str, Any]) -> Itera
         if current != expected or text != whole[piece.start : piece.start + len(text)]:
             whole, piece = _with_text(script, piece, text)
             read = replace(read, statement=parse_piece(whole, piece, current) or statement)
-        literals = parameter_literals(parsed.pieces[statement.offset].text, args)
-        asked = _with_parameters(read.statement, literals)
+        asked = _with_parameters(read.statement, parsed.pieces[statement.offset].text, args)
         yield _Read(asked, whole, tuple(variables.used))
 
 
-def _with_parameters(statement: Statement, literals: tuple[tuple[str, str], ...]) -> Statement:
+def _with_parameters(statement: Statement, text: str, args: Mapping[str, Any]) -> Statement:
     """A definition knows the literals that its parameters became."""
-    if not literals or not isinstance(statement, CreateDynamicTable):
+    if not isinstance(statement, CreateDynamicTable):
         return statement
-    return replace(statement, parameters=literals)
+    return replace(statement, parameters=parameter_literals(text, args))
 
 
 def definitions_of(context: Context, script: str) -> Sequence[InSchema]:

@@ -92,8 +92,10 @@ def bind_definition(query: str, args: Args) -> str:
 
 def parameter_literals(text: str, args: Args) -> tuple[tuple[str, str], ...]:
     """The `:parameters` of a text that have values, each once, with the literals that stand for
-    them."""
+    them. DT-1003 as of `values_in`."""
     names = dict.fromkeys(p.name for p in find_parameters(text) if p.name in args)
+    for name in names:
+        _require_value(name, args[name])
     return tuple((name, _literal(args[name])) for name in names)
 
 
