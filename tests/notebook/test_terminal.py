@@ -69,6 +69,7 @@ def test_an_error_is_a_few_lines_and_1(lake: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_one_shot_commands(lake: Path) -> None:
     assert "total: SUCCEEDED NO_DATA" in run(lake, "refresh", "total").stdout
 

@@ -217,6 +217,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", some(1, PROPERTIES))
 def test_a_transaction_writes_tables_there_at_one_time(far: Far, kind: str) -> None:
     lab, properties = far.lab, PROPERTIES[kind]

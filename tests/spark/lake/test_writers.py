@@ -242,6 +242,7 @@ class Table:
         return Counter(r[0] for r in shown.collect())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("small_rows", some(1, [10_000, 0]))
 def test_a_life_of_commits_by_the_engine(
     spark: SparkSession, lake_dir: Path, small_rows: int, monkeypatch: pytest.MonkeyPatch

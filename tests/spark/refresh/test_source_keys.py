@@ -23,6 +23,7 @@ def fails(lab: Lab, name: str, example: str) -> None:
     assert example in (record.error or "")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("more", some(1, ["", MAPPED]))
 def test_a_key_is_looked_at_with_each_change(lab: Lab, more: str) -> None:
     """With column mapping Spark reads all rows; without, this process does."""

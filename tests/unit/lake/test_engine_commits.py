@@ -321,6 +321,7 @@ def test_rows_of_a_large_file_are_marked(large: Life) -> None:
     assert large.found() == []
 
 
+@pytest.mark.nightly
 def test_a_table_has_few_files_however_many_commits_it_gets(large: Life) -> None:
     for i in range(60):
         large.merge([("U", (i * 13, f"u{i}")), ("D", (20_000 + i, ""))])
