@@ -10,6 +10,8 @@ from dt_jupyter.spark import SHARE, Pool, declare_pool, lookup, session_end
 from dt_jupyter.sql import qualified_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from dt_jupyter.catalog import Catalog
@@ -54,6 +56,11 @@ class EngineState:
     role: str = ADMIN
     login: str = ADMIN
     holders: int = 0
+
+    def require_open(self, lake: Path | str) -> None:
+        """DT-5108 after `close`."""
+        if self.closed:
+            raise error("DT-5108", path=lake)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +107,7 @@ class Context:
 
     def require_open(self) -> None:
         """DT-5108 after `close`; DT-5124 where the Spark session has ended."""
-        if self.state.closed:
-            raise error("DT-5108", path=self.layout.known_as)
+        self.state.require_open(self.layout.known_as)
         if (end := session_end(self.spark)) is not None:
             raise error("DT-5124", problem=end)
 

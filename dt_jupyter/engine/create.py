@@ -317,35 +317,19 @@ class Creator:
         computed; again where a refresh is in its way, or has moved the rows since they were
         judged."""
         catalog, name = self.sources.catalog, existing.name
+        modes = ("definition", "mode", "effective_mode", "mode_reason")
+        changes = {**{field: getattr(row, field) for field in modes}, **common}
 
         def attempt() -> Created:
             now = catalog.by_id(existing.id) or catalog.require(name)
             judged = verdict if now == existing else self._judge(now, defined)
-            return self._redefine_once(now, row, defined, judged, common)
+            with self.log.begin(f"ALTER DYNAMIC TABLE {name}", self._altering(now, changes)):
+                record, said = self._change_rows(now, row, defined, changes, judged)
+                table = catalog.require(now.name)
+                self._finish_alter(now, table)
+            return Created(table, defined, record, f"Dynamic table {name} altered{said}.")
 
         return self.graph.repeat(attempt)
-
-    def _redefine_once(
-        self,
-        existing: DynamicTable,
-        row: DynamicTable,
-        defined: Defined,
-        verdict: ContentsVerdict,
-        common: Mapping[str, object],
-    ) -> Created:
-        modes: dict[str, object] = {
-            "definition": row.definition,
-            "mode": row.mode,
-            "effective_mode": row.effective_mode,
-            "mode_reason": row.mode_reason,
-        }
-        changes = {**modes, **common}
-        altering = self._altering(existing, changes)
-        with self.log.begin(f"ALTER DYNAMIC TABLE {existing.name}", altering):
-            record, said = self._change_rows(existing, row, defined, changes, verdict)
-            table = self.sources.catalog.require(existing.name)
-            self._finish_alter(existing, table)
-        return Created(table, defined, record, f"Dynamic table {existing.name} altered{said}.")
 
     def _change_rows(
         self,
@@ -387,8 +371,9 @@ class Creator:
         """ALTER … SET and UNSET: in the catalog, and in the tables behind it."""
         facts = self._altering(table, options).facts
         before, after = facts["before"], facts["after"]
+        changed = [column for column in after if before[column] != after[column]]
         sides = {"before": before, "after": after}
-        sides = {k: {c: v[c] for c in after if before[c] != after[c]} for k, v in sides.items()}
+        sides = {side: {c: columns[c] for c in changed} for side, columns in sides.items()}
         altering = StatementStep(StepKind.DYNAMIC_TABLE_ALTERED, {**facts, **sides})
         with self.log.begin(f"ALTER DYNAMIC TABLE {table.name}", altering):
             altered = self.sources.catalog.update(table.id, **options)

@@ -145,7 +145,8 @@ def create_by_cell(
     that is there; errors are placed in its query."""
     group, what = f"statement:{uuid.uuid4().hex}", f"create {statement.name}"
     bound, variables = replace_variables(context, statement)
-    read = _Read(bound, bound.query, tuple(variables))
+    asked = _with_parameters(bound, bound.query, args or {})
+    read = _Read(asked, bound.query, tuple(variables))
     result = _run(context, read, StatementOrigin(read.script, args or {}, announce), group, what)
     assert isinstance(result, Created)
     return result

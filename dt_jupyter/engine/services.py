@@ -132,7 +132,7 @@ def build(
     """The services of an engine, each made once and given what it works with; opens the catalog,
     and recovers nothing."""
     state = EngineState()
-    require_open = partial(_require_open, state, layout)
+    require_open = partial(state.require_open, layout.known_as)
     waits = LeaseWaits(tuning.statement_timeout_seconds, require_open, [terminal_wait])
     owner = Owner.here(uuid.uuid4().hex)
     database = find_database(layout.catalog, catalog_url, home=bool(layout.place))
@@ -216,11 +216,6 @@ def build(
     )
     handle_steps(made)
     return made
-
-
-def _require_open(state: EngineState, layout: Layout) -> None:
-    if state.closed:
-        raise error("DT-5108", path=layout.known_as)
 
 
 def _task_context(

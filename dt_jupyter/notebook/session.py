@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import EventFeed, record_lake
+from dt_jupyter.failures import is_frame
 from dt_jupyter.model import count_of
 from dt_jupyter.notebook.ahead import SparkAhead
 from dt_jupyter.notebook.errors import show_errors
@@ -219,8 +220,8 @@ class Notebook:
 
     def _holds_frames(self) -> bool:
         """Whether a variable is a DataFrame or an RDD, which ends with its session."""
-        kinds = {type(value).__name__ for value in self.shell.user_ns.values()}
-        return not kinds.isdisjoint(("DataFrame", "RDD", "PipelinedRDD"))
+        held = self.shell.user_ns.values()
+        return any(is_frame(v) or type(v).__name__ in ("RDD", "PipelinedRDD") for v in held)
 
     def _has_spark(self) -> bool:
         """Whether there is a session, or a JVM that PySpark knows of; imports nothing."""

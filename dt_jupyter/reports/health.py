@@ -3,7 +3,7 @@ refreshes cost, and why one is late now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dt_jupyter.catalog import Catalog
@@ -11,7 +11,6 @@ from dt_jupyter.model import (
     DynamicTable,
     Name,
     RefreshAction,
-    RefreshRecord,
     RefreshState,
     TargetLag,
     Timestamp,
@@ -87,15 +86,11 @@ def _measure(
         refreshes=len(done),
         recomputed=sum(r.action in _RECOMPUTED for r in done),
         failed=sum(r.state is RefreshState.FAILED for r in records),
-        seconds=_seconds(records),
+        seconds=sum(r.duration or 0.0 for r in records),
         rows=sum(r.statistics.inserted_rows + r.statistics.deleted_rows for r in done),
         bytes=sum(r.statistics.bytes_written for r in done),
         cause=node.obstacle,
     )
-
-
-def _seconds(records: Sequence[RefreshRecord]) -> float:
-    return sum(r.duration or 0.0 for r in records)
 
 
 def _worst_first(table: TableHealth) -> tuple[float, int, str]:

@@ -26,7 +26,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.schedule import obstacles_in
 from dt_jupyter.sources import holder, require_free
-from dt_jupyter.spark import bind_definition, parameter_literals
+from dt_jupyter.spark import bind_definition
 from dt_jupyter.sql import statement_values as S
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def create_dynamic_table(
     context: Context, statement: S.CreateDynamicTable, origin: StatementOrigin
 ) -> Created:
     """Errors of the query are placed in the script."""
-    query = bind_definition(statement.query, origin.args)
-    literals = dict((*statement.parameters, *parameter_literals(statement.query, origin.args)))
-    bound = replace(statement, query=query, parameters=tuple(literals.items()))
+    bound = replace(statement, query=bind_definition(statement.query, origin.args))
     with _placed(statement, bound.query, origin):
         return _standing(context, context.creator.create(bound, origin.announce))
 
