@@ -42,6 +42,13 @@ test('of names with the same beginning and end what differs is shown', () => {
   expect(beside.short('orders', 12)).toBe('orders');
 });
 
+test('a name that has nothing of its own keeps both ends', () => {
+  const twice = ['delays_by_hour', 'delays_by_maker', 'delays_by_hour'];
+  expect(new ShortNames(twice).short('delays_by_hour', 10)).toBe('dela…_hour');
+  const inner = new ShortNames(['stock_of_all_daily', 'stock_of_all_all_daily']);
+  expect(inner.short('stock_of_all_daily', 12)).not.toContain('……');
+});
+
 test('a line may end after a word, and what is there is written once', () => {
   const place = document.createElement('span');
   const room = { characters: 40, lines: 2 };

@@ -70,7 +70,7 @@ export class ShortNames {
     let known = this.alike.get(room);
     if (!known) {
       known = new Map<string, string[]>();
-      for (const name of this.names) {
+      for (const name of new Set(this.names)) {
         const text = bothEnds(name, room);
         known.set(text, [...(known.get(text) ?? []), name]);
       }
@@ -94,6 +94,9 @@ function differing(name: string, names: readonly string[], room: number): string
   const head = same((each, i) => each[i]!, least);
   const tail = same((each, i) => each[each.length - 1 - i]!, least - head);
   const own = Array.from(name);
+  if (head + tail === own.length) {
+    return bothEnds(name, room); // nothing of it is its own
+  }
   const core = bothEnds(own.slice(head, own.length - tail).join(''), Math.max(room - 2, 3));
   const kept = Math.min(head, Math.max(0, room - Array.from(core).length - 2));
   return `${own.slice(0, kept).join('')}…${core}…`;
