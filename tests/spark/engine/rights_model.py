@@ -200,6 +200,6 @@ def _of_targets(role: str) -> Iterator[Try]:
             yield Try(template.format(t=text), role, may_read(role, name), runs="LIKE" in template)
         for template in OWN_TARGETS:
             owns = may_change(role, name)
-            if template.startswith(("CREATE OR REPLACE", "REPLACE")):  # it takes CREATE there too,
-                owns &= text in ("secret", "`SECRET`", "spark_catalog.default.secret")
+            if template.startswith(("CREATE OR REPLACE", "REPLACE")):
+                owns &= name == "secret"  # it takes CREATE in the schema too
             yield Try(template.format(t=text), role, owns, runs=True)
