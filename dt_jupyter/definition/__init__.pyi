@@ -5,7 +5,6 @@ from .compile import (
     Compiled as Compiled,
     CompiledStage as CompiledStage,
     bind_query as bind_query,
-    compile_query as compile_query,
     empty_relation as empty_relation,
 )
 from .define import (

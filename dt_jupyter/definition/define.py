@@ -363,9 +363,21 @@ class Definer:
         found: Found,
         schemas: Mapping[str, StructType],
     ) -> Compiled:
+        views = {n: v.text for n, v in found.views.items()}
+        return self.compile_over(spark, definition, found.sources, views, schemas)
+
+    def compile_over(
+        self,
+        spark: SparkSession,
+        definition: Definition,
+        sources: Mapping[Name, Source],
+        views: Mapping[Name, str],
+        schemas: Mapping[str, StructType],
+    ) -> Compiled:
+        """The stages of a definition over these texts of views and schemas of sources, by their
+        ids; Refused where there are none."""
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
-        views = {n: self.reader.expanded(v.text) for n, v in found.views.items()}
         try:
             return compile_query(
                 spark,
@@ -373,8 +385,8 @@ class Definer:
                 definition.current_schema,
                 names,
                 types,
-                found.sources,
-                views,
+                sources,
+                {n: self.reader.expanded(text) for n, text in views.items()},
                 self.scalars,
                 schemas,
                 frozenset(f.name for f in definition.functions),

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
-from dt_jupyter.definition import Compiled, columns_of_region, compile_query
-from dt_jupyter.functions import expanded, on_change_names
+from dt_jupyter.definition import Compiled
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
@@ -123,22 +122,9 @@ class Past:
             )
             for s in definition.sources
         }
-        names = tuple(n for n, _, _ in definition.columns)
-        types = tuple(t for _, t, _ in definition.columns)
-        return compile_query(
-            spark,
-            expanded(refresher.sources.catalog, definition.bound),
-            definition.current_schema,
-            names,
-            types,
-            {s.name: s for s in definition.sources},
-            {v.name: expanded(refresher.sources.catalog, v.text) for v in definition.views},
-            refresher.definer.scalars,
-            schemas,
-            frozenset(f.name for f in definition.functions),
-            columns_of_region(definition.frozen, names),
-            on_change_names(refresher.sources.catalog),
-        )
+        sources = {s.name: s for s in definition.sources}
+        views = {v.name: v.text for v in definition.views}
+        return refresher.definer.compile_over(spark, definition, sources, views, schemas)
 
 
 def elsewhere(definition: Definition, folders: Mapping[str, Path]) -> Definition:

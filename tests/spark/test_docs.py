@@ -18,7 +18,7 @@ from tests.spark.viewfs import linked
 
 HDFS = "hdfs://namenode:8020"
 PAGES = [page for page in RUN if any(b.language in ("sql", "python") for b in blocks(page))]
-EACH_TIME = frozenset(("README.md", "quickstart.md", "dynamic-tables.md"))
+EACH_TIME = frozenset(("README.md", "quickstart.md"))
 """What most people copy from; the other pages are run nightly."""
 
 

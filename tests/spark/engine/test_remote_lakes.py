@@ -151,6 +151,7 @@ def test_what_is_dropped_comes_back_and_a_clone_has_files_of_its_own(far: Far) -
     lab.sql("DROP SCHEMA r CASCADE; DROP SCHEMA s CASCADE")
 
 
+@pytest.mark.nightly
 def test_a_vacuum_spares_what_is_pinned(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)
@@ -182,6 +183,7 @@ def test_one_of_two_writers_of_a_version_is_told(far: Far) -> None:
     assert open_log(table).operation(newest) != "OTHER"
 
 
+@pytest.mark.nightly
 def test_a_statement_with_a_stream_is_one_commit_of_a_table_there(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)

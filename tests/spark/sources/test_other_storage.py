@@ -151,6 +151,7 @@ def test_a_small_change_needs_no_job(far: Elsewhere) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_what_the_engine_sets_is_set_at_the_table(far: Elsewhere) -> None:
     lab = far.lab
     lab.sql("ALTER TABLE far SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
@@ -212,6 +213,7 @@ def test_a_pin_tells_what_it_does_not_hold(far: Elsewhere) -> None:
     assert lab.sql("SELECT count(*) FROM far") == [(0,)]
 
 
+@pytest.mark.nightly
 def test_files_that_a_vacuum_took_are_missed_before_they_are_read(far: Elsewhere) -> None:
     lab = far.lab
     lab.dynamic_table("d", "SELECT k, count(*) AS n FROM far GROUP BY k")
@@ -259,6 +261,7 @@ def test_storage_that_is_away_fails_a_refresh_and_loses_nothing(
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_path_elsewhere_is_one_too(far: Elsewhere) -> None:
     lab = far.lab
     lab.dynamic_table("d", f"SELECT id FROM delta.`{far.url}/far` WHERE id > 1")
@@ -343,6 +346,7 @@ def test_the_lake_knows_its_names_when_it_is_opened_again(far: Elsewhere) -> Non
         lab.dynamic_table("e", "SELECT * FROM far")
 
 
+@pytest.mark.nightly
 def test_a_copy_that_nothing_reads_goes_with_a_vacuum(far: Elsewhere) -> None:
     lab = far.lab
     far.table("other", "id INT", "1")
