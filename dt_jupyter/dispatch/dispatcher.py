@@ -17,6 +17,7 @@ from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, DynamicTable, Name, RefreshRecord, SchedulingState, error
+from dt_jupyter.spark import in_background
 from dt_jupyter.wire import (
     Ask,
     DetailMessage,
@@ -98,7 +99,8 @@ class Desk:
                 return hello(engine)
             if engine is None:
                 raise error("DT-5109")
-            return _ANSWERS[request.ask](self, engine, request)
+            with in_background():
+                return _ANSWERS[request.ask](self, engine, request)
         except Exception as e:
             return _told(e, request.ask.value)
 

@@ -31,13 +31,14 @@ export type RefreshState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 
 /** Seconds, or DOWNSTREAM. */
 export type TargetLag = number | 'DOWNSTREAM';
 
-/** How far a running refresh is: Spark's jobs and tasks begun and done, and rows written. */
+/** How far work is: Spark's jobs and tasks begun and done, rows written, and rows read from files. */
 export interface Progress {
   readonly jobs: number;
   readonly jobs_done: number;
   readonly tasks: number;
   readonly tasks_done: number;
   readonly rows: number;
+  readonly rows_read: number;
 }
 
 export type SinkState = 'ACTIVE' | 'RETRYING' | 'SUSPENDED' | 'PAUSED';
