@@ -126,17 +126,12 @@ def _help(code: str | None) -> int:
 
 def _sql(engine: Engine, asked: argparse.Namespace) -> int:
     from dt_jupyter.dispatch import outcome_message
-    from dt_jupyter.engine import read_outcome, run_script, terminal_line
+    from dt_jupyter.engine import read_outcome, run_script
 
-    script, context = asked.script, engine.context
-    statements = run_script(context, script)
-    while True:
-        with terminal_line("Running SQL"):
-            done = next(statements, None)
-            if done is None:
-                return 0
-            outcome = read_outcome(context, done)
-        _say(outcome_message(done, outcome))
+    context = engine.context
+    for done in run_script(context, asked.script):
+        _say(outcome_message(done, read_outcome(context, done)))
+    return 0
 
 
 def _status(engine: Engine, _: argparse.Namespace) -> int:

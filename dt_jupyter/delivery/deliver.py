@@ -58,7 +58,7 @@ from dt_jupyter.sinks import (
     parse_store_url,
 )
 from dt_jupyter.sources import find_declared_key, require_sink_reads
-from dt_jupyter.spark import RefreshSessions
+from dt_jupyter.spark import RefreshSessions, add_rows
 from dt_jupyter.sql import StreamSource
 from dt_jupyter.streams import Changes
 
@@ -299,6 +299,7 @@ class Deliveries:
         try:
             for delivered in _delivered(opened.parts):
                 counts[0] = _added(counts[0], delivered)
+                add_rows(delivered.stored + delivered.deleted)
         finally:
             counts[0] = replace(counts[0], refused=_refused(opened.parts) - before)
         done = replace(

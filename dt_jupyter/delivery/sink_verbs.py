@@ -32,6 +32,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.sinks import open_driver
 from dt_jupyter.sources import require_free
+from dt_jupyter.spark import activity_step
 from dt_jupyter.sql import CreateAction, SinkSource, StreamSource, statement_values as S
 from dt_jupyter.streams import Streams
 
@@ -72,7 +73,8 @@ class Sinks:
         self._require_kind(asked)
         self.catalog.warehouse(asked.warehouse)
         made = self._made(asked)
-        self._require_deliverable(made)
+        with activity_step("Checking the rows and the store"):
+            self._require_deliverable(made)
         told = [] if made.from_stream else self.streams.prepare(asked.source)
         self.streams.recover()
         self.catalog.create_sink(made)
@@ -172,7 +174,8 @@ class Sinks:
 
     def _deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
         try:
-            return self.deliveries.deliver(sink, trigger)
+            with activity_step(f"Delivering {sink.source}"):
+                return self.deliveries.deliver(sink, trigger)
         finally:
             if not self.scheduled():
                 self.deliveries.leave(sink)

@@ -17,6 +17,7 @@ from dt_jupyter.dispatch.feed import hello
 from dt_jupyter.dispatch.spark_errors import error_message
 from dt_jupyter.failures import UNFORESEEN, catalogued
 from dt_jupyter.model import DTError, DynamicTable, Name, RefreshRecord, SchedulingState, error
+from dt_jupyter.spark import ACTIVITIES, in_background
 from dt_jupyter.wire import (
     Ask,
     DetailMessage,
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from dt_jupyter.sql import TimePoint
 
 _log = logging.getLogger("dt_jupyter.desk")
-QUICK = frozenset({Ask.HELLO, Ask.GRAPH, Ask.CATALOGUE, Ask.FRONTIERS, Ask.LAG, Ask.CANCEL})
+QUICK = frozenset(
+    {Ask.HELLO, Ask.GRAPH, Ask.CATALOGUE, Ask.FRONTIERS, Ask.LAG, Ask.CANCEL, Ask.STOP}
+)
 """What is answered from the catalog and the logs alone, in milliseconds."""
 REPLAYS = 4
 """Replays that are open at once; the one opened first is closed for the next."""
@@ -98,7 +101,8 @@ class Desk:
                 return hello(engine)
             if engine is None:
                 raise error("DT-5109")
-            return _ANSWERS[request.ask](self, engine, request)
+            with in_background():
+                return _ANSWERS[request.ask](self, engine, request)
         except Exception as e:
             return _told(e, request.ask.value)
 
@@ -307,6 +311,14 @@ class Desk:
             return DoneMessage(f"Refresh of {name} is being cancelled.")
         return DoneMessage(f"No refresh of {name} runs in this kernel.")
 
+    def _stop(self, engine: Engine, request: Request) -> LiveMessage:
+        """What a thread of this process runs, which no interrupt of the kernel reaches."""
+        made = ACTIVITIES.find(request.name or "")
+        if made is None:
+            return DoneMessage("It has ended.")
+        made.stop()
+        return DoneMessage(f"Being stopped: {made.text}.")
+
     def _suspend(self, engine: Engine, request: Request) -> LiveMessage:
         return self._schedule(engine, request, SchedulingState.SUSPENDED)
 
@@ -356,6 +368,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
+    Ask.STOP: Desk._stop,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
     Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,

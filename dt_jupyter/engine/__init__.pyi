@@ -38,5 +38,4 @@ from .services import (
     separate_names as separate_names,
     start_session as start_session,
 )
-from .terminal_progress import terminal_line as terminal_line
 from .upstream_refresh import failure_of as failure_of

@@ -34,10 +34,10 @@ from dt_jupyter.engine.rights.graph import seen_graph, seen_sink
 from dt_jupyter.engine.rights.methods import guarded
 from dt_jupyter.engine.rights.shared import Shared
 from dt_jupyter.engine.scheduling import HISTORY_DAYS, start_refresh
+from dt_jupyter.engine.shown_methods import shows_calls
 from dt_jupyter.engine.sink_creation import create_sink
 from dt_jupyter.engine.status import engine_status
 from dt_jupyter.engine.subjects import explain_subject, lineage_of
-from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import LARGEST_INT, coded, is_frame, shown, within
 from dt_jupyter.histories import HistoryEvent, HistoryReport, TransactionHistory, check_history
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
@@ -83,7 +83,7 @@ from dt_jupyter.reports import (
 )
 from dt_jupyter.schedule import Foretold, LagDays, StateReader, foretell
 from dt_jupyter.sources import Moment
-from dt_jupyter.spark import meaning, require_delta
+from dt_jupyter.spark import activity, meaning, require_delta
 from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
 from dt_jupyter.streams import ChangeRows, warn
 
@@ -96,6 +96,7 @@ _TIMES = 200
 
 
 @coded("dt.")
+@shows_calls
 @guarded
 class Engine:
     """Dynamic tables over one lake folder, on one Spark session. A context manager.
@@ -132,11 +133,10 @@ class Engine:
         Errors: DT-5103 (lake), DT-5106 (a session without Delta), DT-51xx (catalog, Java, Spark),
         DT-5203, DT-5209.
         """
-        services.require_catalog_url(catalog)
-        layout = services.lake_layout(lake)
-        with terminal_line("Starting Spark"):
+        layout = services.begin_connecting(lake, catalog)
+        with activity("Starting Spark"):
             session = require_delta(spark) if spark else services.own_session(lake, memory)
-        with terminal_line(f"Opening {lake}"):
+        with activity(f"Opening {lake}"):
             if is_remote(lake):
                 layout = mount_lake(session, os.fspath(lake), tuning, catalog)
             else:
@@ -170,16 +170,14 @@ class Engine:
         A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
         raised by Spark in Spark's own words.
         """
-        with terminal_line("Running SQL"):
-            return scripts.run_last(self.context, script, args, consistent=consistent)
+        return scripts.run_last(self.context, script, args, consistent=consistent)
 
     def run(
         self, script: str, args: Mapping[str, Any] | None = None, *, consistent: bool = False
     ) -> list[DataFrame | Created]:
         """As `sql`, with each statement's result; of a created table, what was decided."""
-        with terminal_line("Running SQL"):
-            done = list(scripts.run_script(self.context, script, args, consistent=consistent))
-            return [one.result for one in sorted(done, key=lambda one: one.statement.offset)]
+        done = list(scripts.run_script(self.context, script, args, consistent=consistent))
+        return [one.result for one in sorted(done, key=lambda one: one.statement.offset)]
 
     def isolation(self, frame: DataFrame | None = None) -> Isolation | None:
         """What a result of `sql` shows: one moment's state, or each table's own, as it was when
@@ -211,8 +209,7 @@ class Engine:
         context = self._open()
         if isinstance(name, CreateDynamicTable):
             given = args if args is not None else cast("Mapping[str, Any] | None", query)
-            with terminal_line(f"Creating {name.name}"):
-                return scripts.create_by_cell(context, name, given)
+            return scripts.create_by_cell(context, name, given)
         if query is None or isinstance(query, Mapping):
             raise error(
                 "DT-1031", parameter="query", call="dt.create", given=shown(query),
@@ -226,8 +223,7 @@ class Engine:
         columns with their types, and whether the first line of a CSV file has names (it has none
         where a cell of it is empty or a number). Without a `name` it is called as the file is.
         Nothing is overwritten: DT-1105. Errors: DT-1003, DT-1031, DT-1119."""
-        with terminal_line(f"Loading {name or source}"):
-            return load_table(self._open(), name, source)
+        return load_table(self._open(), name, source)
 
     def dynamic_table(
         self, name: str | Name, **options: Any
@@ -278,8 +274,7 @@ class Engine:
         within("wait", wait, 0, 1e9)
         table = self._open().table(name)
         t = timestamp_of(self.context, at) if at is not None else None
-        with terminal_line(f"Refreshing {table.name}"):
-            done = self.context.graph.refresh(table, RefreshTrigger.MANUAL, t, full=full, wait=wait)
+        done = self.context.graph.refresh(table, RefreshTrigger.MANUAL, t, full=full, wait=wait)
         return self.context.access.redacted(done)
 
     def start_refresh(self, name: str | Name, *, full: bool = False) -> None:
@@ -313,8 +308,7 @@ class Engine:
         DT-4104, DT-4109.
         """
         table = self._open().table(name)
-        with terminal_line(f"Verifying {table.name}"):
-            return self.context.travel.verify(table, self._moment(at), every=all)
+        return self.context.travel.verify(table, self._moment(at), every=all)
 
     # -- changes ----------------------------------------------------------------------------------
 
@@ -534,8 +528,7 @@ class Engine:
             context.name(name),
             self._moment(at) or Moment(context.clock.now(), present=True),
         )
-        with terminal_line(f"Archiving {known}"):
-            return context.travel.archive(known, point, folder)
+        return context.travel.archive(known, point, folder)
 
     def archives(self) -> Archives:
         """The archives that this lake knows, oldest first."""
@@ -597,8 +590,7 @@ class Engine:
         within("retain_hours", retain_hours, 0, 10_000_000)
         context = self._open()
         known = context.name(name) if name is not None else None
-        with terminal_line("Looking for files to vacuum" if dry_run else "Vacuuming"):
-            return context.keeper.vacuum(known, retain_hours, context.clock.now(), dry=dry_run)
+        return context.keeper.vacuum(known, retain_hours, context.clock.now(), dry=dry_run)
 
     def storage(self) -> Storage:
         """The bytes of each table: live, history, hidden state, log, and copies of pins."""
@@ -709,8 +701,7 @@ class Engine:
         within("rows", rows, 0, 1_000)
         context = self._open()
         known, point = context.name(name), self._moment(at)
-        with terminal_line(f"Profiling {known}"):
-            return profile_table(context, known, point, rows)
+        return profile_table(context, known, point, rows)
 
     def lineage(self, name: str | Name) -> Lineage:
         """The columns that flow into and out of those of a dynamic table, or of a table that
@@ -761,8 +752,7 @@ class Engine:
         """Runs a plan, whole or not at all: what fails or is interrupted is undone. Gives what was
         done, by object. DT-1138 where the definitions of the lake are others than when it was
         made, with nothing done."""
-        with terminal_line("Applying the plan"):
-            return apply_plan(self._open(), plan)
+        return apply_plan(self._open(), plan)
 
     def check_history(
         self, events: TransactionHistory | str | Iterable[HistoryEvent] | None = None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.created import Created
 from dt_jupyter.engine.script import create_by_cell
-from dt_jupyter.engine.terminal_progress import terminal_line
 from dt_jupyter.failures import (
     FromUser,
     coded_call,
@@ -54,10 +53,9 @@ def create_from(
     given = _options(options)
     if given.get("backfill") is not None:
         given["backfill"] = context.name(given["backfill"])
-    with terminal_line(f"Creating {known}"):
-        text = query if isinstance(query, str) else query_of(context, query, subject)
-        statement = CreateDynamicTable(text=text, name=known, query=text, **given)
-        return create_by_cell(context, statement, args)
+    text = query if isinstance(query, str) else query_of(context, query, subject)
+    statement = CreateDynamicTable(text=text, name=known, query=text, **given)
+    return create_by_cell(context, statement, args)
 
 
 def query_of(context: Context, frame: DataFrame, subject: str = "The DataFrame") -> str:

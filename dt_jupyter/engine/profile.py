@@ -16,7 +16,7 @@ def profile_table(context: Context, name: Name, at: Moment | None, rows: int) ->
     point = at or Moment(context.clock.now(), present=True)
     snapshot = snapshots.of(whole(name), name.schema, str(name), point)
     frame = snapshots.frame(snapshot)
-    what = f"profile of {name}"
+    what = f"Profiling {name}"
     count, columns = interruptible(context, what, lambda: profile_columns(frame))
     sample = read_rows(context, frame, what, rows).rows if rows else ()
     return TableProfile(name, snapshot.reads, count, columns, sample)

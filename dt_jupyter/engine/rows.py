@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dt_jupyter.lake import fields_named, head, spark_schema
-from dt_jupyter.spark import run_cancellable, whole_frame
+from dt_jupyter.spark import CancelFlag, activity, run_cancellable, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,9 +32,23 @@ class ResultRows:
     truncated: bool = False
 
 
-def interruptible(context: Context, what: str, work: Callable[[], T]) -> T:
-    """`work`, whose Spark jobs end when the keyboard interrupts it."""
-    return run_cancellable(context.spark, f"show:{uuid.uuid4().hex}", what, work)
+def interruptible(
+    context: Context,
+    what: str,
+    work: Callable[[], T],
+    group: str | None = None,
+    flag: CancelFlag | None = None,
+) -> T:
+    """`work`, an activity whose Spark jobs end when the keyboard interrupts it; part of the
+    statement that it is called in."""
+    group, part_of = group or f"show:{uuid.uuid4().hex}", context.log.current
+
+    def run() -> T:
+        with context.log.within(part_of):
+            return work()
+
+    with activity(what):
+        return run_cancellable(context.spark, group, what, run, flag)
 
 
 def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) -> ResultRows:
@@ -59,7 +73,9 @@ def read_sample(context: Context, table: DynamicTable) -> ResultRows | None:
     if table.frontier is None:
         return None
     return interruptible(
-        context, f"first rows of {table.name}", lambda: _read(_first_rows(context, table), SAMPLE)
+        context,
+        f"Reading the first rows of {table.name}",
+        lambda: _read(_first_rows(context, table), SAMPLE),
     )
 
 

@@ -37,7 +37,7 @@ from dt_jupyter.schedule import (
     idle_warehouses,
     obstacles_in,
 )
-from dt_jupyter.spark import is_connect, session_end
+from dt_jupyter.spark import in_background, is_connect, session_end
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -179,7 +179,8 @@ def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
         from pyspark import InheritableThread
 
         extra = {"session": spark} if is_connect(spark) else {}
-        thread = InheritableThread(target=work, name=name, daemon=True, **extra)
+        quiet = in_background()(work)
+        thread = InheritableThread(target=quiet, name=name, daemon=True, **extra)
         thread.start()
         return thread
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.definition import with_offending_row
@@ -12,11 +13,11 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.created import Announce, Created, say_nothing
 from dt_jupyter.engine.execute import StatementOrigin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
-from dt_jupyter.engine.rows import ResultRows, read_rows, read_sample
+from dt_jupyter.engine.rows import ResultRows, interruptible, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation, error
-from dt_jupyter.spark import Variables, failure_in, parameter_literals, run_cancellable
+from dt_jupyter.spark import Variables, activity, failure_in, parameter_literals
 from dt_jupyter.sql import (
     CreateDynamicTable,
     Cycle,
@@ -143,7 +144,7 @@ def create_by_cell(
 ) -> Created:
     """Creates what a statement value describes, and announces before what that changes of a table
     that is there; errors are placed in its query."""
-    group, what = f"statement:{uuid.uuid4().hex}", f"create {statement.name}"
+    group, what = f"statement:{uuid.uuid4().hex}", f"Creating {statement.name}"
     bound, variables = replace_variables(context, statement)
     asked = _with_parameters(bound, bound.query, args or {})
     read = _Read(asked, bound.query, tuple(variables))
@@ -165,22 +166,12 @@ def replace_variables(
 def _run(
     context: Context, read: _Read, origin: StatementOrigin, group: str, what: str
 ) -> DataFrame | Created:
-    statement = read.statement
-    context.catalog.leftovers.finish()
-    context.log.recover()
-    part_of = context.log.current
-
-    def run() -> DataFrame | Created:
-        with context.log.within(part_of):
-            return execute(context, statement, origin)
-
-    result = run_cancellable(
-        context.spark,
-        group,
-        what,
-        run,
-        StatementFlag(context.refresher, getattr(statement, "name", None)),
-    )
+    with activity(what):
+        context.catalog.leftovers.finish()
+        context.log.recover()
+        run = partial(execute, context, read.statement, origin)
+        flag = StatementFlag(context.refresher, getattr(read.statement, "name", None))
+        result = interruptible(context, what, run, group, flag)
     if not isinstance(result, Created) or not read.variables:
         return result
     listed = ", ".join(read.variables)

@@ -36,7 +36,7 @@ from dt_jupyter.engine.task_sessions import TaskSessions
 from dt_jupyter.engine.task_tables import TaskTables
 from dt_jupyter.engine.task_verbs import Tasks
 from dt_jupyter.engine.task_workers import TaskWorkers
-from dt_jupyter.engine.terminal_progress import terminal_wait
+from dt_jupyter.engine.terminal_progress import show_on_terminal
 from dt_jupyter.engine.travel import Travel
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.functions import Functions
@@ -133,7 +133,7 @@ def build(
     and recovers nothing."""
     state = EngineState()
     require_open = partial(state.require_open, layout.known_as)
-    waits = LeaseWaits(tuning.statement_timeout_seconds, require_open, [terminal_wait])
+    waits = LeaseWaits(tuning.statement_timeout_seconds, require_open)
     owner = Owner.here(uuid.uuid4().hex)
     database = find_database(layout.catalog, catalog_url, home=bool(layout.place))
     catalog = Catalog(layout.catalog, clock, owner, lake=layout.lake, database=database)
@@ -263,6 +263,14 @@ def require_catalog_url(url: str | None) -> None:
     """DT-5115 for an address that no catalog can be at, before anything is started."""
     if url is not None:
         parse_catalog_url(url)
+
+
+def begin_connecting(lake: str | os.PathLike[str], catalog: str | None) -> Layout:
+    """The layout of the lake that is connected to: what takes long is seen on a terminal from now
+    on. DT-5103, DT-5115."""
+    show_on_terminal()
+    require_catalog_url(catalog)
+    return lake_layout(lake)
 
 
 def lake_layout(lake: str | os.PathLike[str]) -> Layout:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 
 from dt_jupyter.definition import Defined
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.definition_changes import with_unsaid
+from dt_jupyter.engine.rows import interruptible
 from dt_jupyter.model import Name, Right
 from dt_jupyter.reports import (
     Explanation,
@@ -17,7 +17,7 @@ from dt_jupyter.reports import (
     explain_defined,
     explain_table,
 )
-from dt_jupyter.spark import Args, bind_definition, lookup, run_cancellable
+from dt_jupyter.spark import Args, bind_definition, lookup
 from dt_jupyter.sql import CreateAction, CreateDynamicTable
 
 
@@ -36,7 +36,8 @@ def explain_subject(
         with context.sessions.lease(table.warehouse, table.definition.settings) as spark:
             return explain_table(spark, context.refresher, table, context.clock.now())
 
-    return run_cancellable(context.spark, f"explain:{uuid.uuid4().hex}", "explain", run)
+    name = subject.name if isinstance(subject, CreateDynamicTable) else subject
+    return interruptible(context, f"Explaining {name}", run)
 
 
 def _change(

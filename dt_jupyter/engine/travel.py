@@ -135,7 +135,7 @@ class Travel:
             return self._verify_past(table, OLDEST if at is None else at, every=every)
 
         group = f"verify:{uuid.uuid4().hex}"
-        return run_cancellable(self.spark, group, f"verify {table.name}", run)
+        return run_cancellable(self.spark, group, f"Verifying {table.name}", run)
 
     def _verify_past(
         self, table: DynamicTable, at: Moment, *, every: bool
@@ -191,7 +191,7 @@ class Travel:
         return run_cancellable(
             self.spark,
             f"replay:{uuid.uuid4().hex}",
-            f"replay of a refresh of {table.name}",
+            f"Running a past refresh again of {table.name}",
             lambda: replay_refresh(self.bench(), self.refresher, table, record),
         )
 
@@ -200,7 +200,7 @@ class Travel:
         return run_cancellable(
             self.spark,
             f"archive:{uuid.uuid4().hex}",
-            f"archive of {name}",
+            f"Archiving {name}",
             lambda: archive_snapshot(self.bench(), name, at, to),
         )
 

@@ -61,7 +61,13 @@ from dt_jupyter.model.lake_events import (
 from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, name_taken, require_name
 from dt_jupyter.model.plural import count_of, plural_of
-from dt_jupyter.model.records import Progress, RefreshRecord, RefreshStatistics
+from dt_jupyter.model.records import (
+    ActivityState,
+    Progress,
+    RefreshRecord,
+    RefreshStatistics,
+    progress_words,
+)
 from dt_jupyter.model.rights import (
     ADMIN,
     BUILT_IN,
@@ -140,6 +146,7 @@ __all__ = [
     "RIGHTS_ON",
     "TASK_TIMEOUT_MS",
     "TRIGGER_SECONDS",
+    "ActivityState",
     "Alert",
     "AlertKind",
     "AlertMoves",
@@ -234,6 +241,7 @@ __all__ = [
     "parse_time",
     "plain",
     "plural_of",
+    "progress_words",
     "quote",
     "read_error",
     "refresh_event",

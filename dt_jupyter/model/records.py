@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
 from dt_jupyter.model.frontier import Frontier
 from dt_jupyter.model.names import Name
+from dt_jupyter.model.plural import count_of
 from dt_jupyter.model.states import Reason, RefreshAction, RefreshState, RefreshTrigger
 from dt_jupyter.model.time import Timestamp
 
@@ -70,13 +71,52 @@ _NAMES = dict(
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a running refresh is: Spark's jobs and tasks begun and done, and rows written."""
+    """How far work is: Spark's jobs and tasks begun and done, rows written, and rows read from
+    files."""
 
     jobs: int = 0
     jobs_done: int = 0
     tasks: int = 0
     tasks_done: int = 0
     rows: int = 0
+    rows_read: int = 0
+
+    @classmethod
+    def sum_of(cls, parts: Iterable[Progress]) -> Progress:
+        """Of all of them together."""
+        return cls(*map(sum, zip(*map(astuple, parts), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityState:
+    """A call that somebody waits for, or a step of one, as it stands after so many seconds. The
+    progress is that of its steps too; on Spark Connect, which tells no jobs, it is zeros."""
+
+    title: str
+    seconds: float
+    progress: Progress = Progress()
+    steps: tuple[ActivityState, ...] = ()
+    ended: bool = False
+
+    @property
+    def running_steps(self) -> tuple[str, ...]:
+        """The titles of the step that it is in, of the step that this is in, and so on."""
+        for step in reversed(self.steps):
+            if not step.ended:
+                return (step.title, *step.running_steps)
+        return ()
+
+
+def progress_words(progress: Progress) -> str:
+    """`1 of 2 jobs, 5 of 8 tasks, 1,200 rows written`; nothing before the first job."""
+    parts = []
+    if progress.jobs:
+        parts.append(f"{progress.jobs_done} of {count_of(progress.jobs, 'job')}")
+        parts.append(f"{progress.tasks_done} of {count_of(progress.tasks, 'task')}")
+    read, written = progress.rows_read, progress.rows
+    parts += [f"{count_of(read, 'row')} read"] if read else []
+    parts += [f"{count_of(written, 'row')} written"] if written else []
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

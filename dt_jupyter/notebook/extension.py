@@ -11,8 +11,10 @@ from dt_jupyter.notebook.display import register_formatters, unregister
 from dt_jupyter.notebook.empty_bodies import EmptyBodies
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
 from dt_jupyter.notebook.magics import DynamicTableMagics
+from dt_jupyter.notebook.progress import CellProgress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.views import is_live
+from dt_jupyter.spark import ACTIVITIES
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -36,6 +38,7 @@ def notebook_of(shell: InteractiveShell) -> Notebook:
     found = _notebooks.get(shell)
     if found is None:
         found = _notebooks[shell] = Notebook(shell)
+        found.ends.callback(ACTIVITIES.draw_by(CellProgress(shell)))
         register_formatters(shell, found)
         show_errors(shell)
     return found

@@ -31,11 +31,10 @@ from dt_jupyter.notebook.announcement import Announcement
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.line_places import placed_on_line
-from dt_jupyter.notebook.progress import progress
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import is_live, show_view
-from dt_jupyter.notebook.waiting import waiting
+from dt_jupyter.spark import activity, activity_step
 from dt_jupyter.sql import (
     CHANGES,
     CHANGES_CELL,
@@ -186,18 +185,17 @@ class DynamicTableMagics(Magics):
         undone = f"{statement.name} was not created, nothing was changed."
         with _interrupted(undone):
             engine = self.notebook.require()
-        context, name, shell = engine.context, statement.name, self.notebook.shell
-        announce = Announcement(shell, self.notebook.defined.get(name), context.catalog.get(name))
-        with progress(shell, context.events, f"Creating {name}") as end:
-            from dt_jupyter.dispatch import created_message
-            from dt_jupyter.engine import create_by_cell, read_sample
+        from dt_jupyter.dispatch import created_message
+        from dt_jupyter.engine import create_by_cell, read_sample
 
-            with _interrupted(undone):
-                created = create_by_cell(context, statement, values, announce)
-            self.notebook.defined[name] = created.table
-            with _interrupted(f"{name} was created; its first rows are not shown."):
-                rows = read_sample(context, created.table)
-            end(created_message(replace(created, change=None), rows))
+        context, name = engine.context, statement.name
+        announce = Announcement(self.notebook.defined.get(name), context.catalog.get(name))
+        with _interrupted(undone):
+            created = create_by_cell(context, statement, values, announce)
+        self.notebook.defined[name] = created.table
+        with _interrupted(f"{name} was created; its first rows are not shown."):
+            rows = read_sample(context, created.table)
+        show_below(created_message(replace(created, change=None), rows))
         return engine.spark.table(name.sql)
 
     def _explain(self, statement: CreateDynamicTable, values: dict[str, Any]) -> Explanation:
@@ -277,10 +275,10 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
     assert asked.name is not None
     context, name, mode = engine.context, asked.name, asked.schema_mode
     with ExitStack() as stack:
-        with waiting(notebook.shell, f"Reading the snapshots of {name}") as say:
+        with activity(f"Reading the snapshots of {name}"):
             replay = stack.enter_context(engine.replay(name, asked.at, asked.to, schema_mode=mode))
-            steps = read_steps(replay, lambda done: say(f"Reading {name}: {done}"))
-            found = interruptible(context, f"replay of {name}", lambda: list(steps))
+            steps = read_steps(replay)
+            found = interruptible(context, f"Walking through {name}", lambda: list(steps))
         picture = picture_of(replay_message(str(name), found))
         if asked.to is not None:
 
@@ -298,11 +296,12 @@ def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFra
     return frame
 
 
-def read_steps(replay: Replay, say: Callable[[str], None]) -> Iterator[Step]:
-    """Those of a walk, saying before each how far it is."""
+def read_steps(replay: Replay) -> Iterator[Step]:
+    """Those of a walk, each a step of the activity too."""
     for done in range(len(replay)):
-        say(f"snapshot {done + 1:,} of {len(replay):,}")
-        yield replay[done]
+        with activity_step(f"Snapshot {done + 1:,} of {len(replay):,}"):
+            found = replay[done]
+        yield found
 
 
 def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:
@@ -397,12 +396,11 @@ def _health(notebook: Notebook, engine: Engine, _: str | None) -> HealthReport:
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRecord:
     from dt_jupyter.engine import failure_of
 
-    with progress(notebook.shell, engine.context.events, f"Refreshing {name}") as end:
-        with _interrupted_refresh(name or ""):
-            record = engine.refresh(name or "")
-        if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
-            end(record)
-            return record
+    with _interrupted_refresh(name or ""):
+        record = engine.refresh(name or "")
+    if record.state in (RefreshState.SUCCEEDED, RefreshState.SCHEDULED):
+        show_below(record)
+        return record
     if record.state is RefreshState.CANCELLED:
         raise error("DT-2106", name=record.name)
     raise failure_of(record)

@@ -1,78 +1,56 @@
-"""What runs for a cell, shown in it while it runs, and replaced by what came of it."""
+"""What runs for a cell, shown below it while it runs."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from dt_jupyter.model import Happened, Progress, RefreshTrigger
-from dt_jupyter.notebook.display import show_below, shown_value
+from dt_jupyter.model import ActivityState
 from dt_jupyter.notebook.views import is_live
-from dt_jupyter.notebook.waiting import BLANK, CountingLine, empty_output
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from dt_jupyter.reports import Event, Events
+    from dt_jupyter.spark import Activity
 
-Show = Callable[[object], None]
-
-
-@contextmanager
-def progress(shell: InteractiveShell, events: Events, title: str) -> Iterator[Show]:
-    """For the block, its seconds, then how far the refreshes are that somebody asked for; the
-    function that is given shows what came of it in that place. Without a front end that shows it:
-    nothing, and `show`."""
-    if not is_live(shell):
-        yield show_below
-        return
-    drawn = _Drawn(title)
-    stop = events.listen(drawn.heard)
-    try:
-        yield drawn.end
-    finally:
-        stop()
-        drawn.clear()
+BLANK = {"text/plain": "", "text/html": ""}
 
 
-class _Drawn:
-    """One output of the cell. Events come in a thread of theirs; after the end none is drawn."""
+class Handle(Protocol):
+    """IPython's handle of an output that can be drawn again."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._tables: dict[str, Progress | None] = {}
-        self._lock, self._ended = threading.Lock(), False
-        self._handle = empty_output()
-        self._line = CountingLine(self._handle, title)
+    def update(self, obj: Any, *, raw: bool = False) -> None: ...
 
-    def heard(self, event: Event) -> None:
-        record = event.record
-        if record is None or record.trigger is RefreshTrigger.SCHEDULED:
-            return
+
+class CellProgress:
+    """Draws the activities of a shell's cells. Without a front end that shows it: nothing, so that
+    nothing of it is left in a notebook that a program runs."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+
+    def __call__(self, made: Activity) -> _CellDrawing | None:
+        return _CellDrawing(made) if is_live(self._shell) else None
+
+
+class _CellDrawing:
+    """One output of a cell. The thread that the activity is of can stop it only from the kernel's
+    main thread; elsewhere its button names it."""
+
+    def __init__(self, made: Activity) -> None:
+        self._stop_id = None if made.in_main else made.id
+        self._handle: Handle | None = None
+
+    def draw(self, state: ActivityState) -> None:
+        from IPython.display import display
+
         from dt_jupyter.widgets import Running
 
-        with self._lock:
-            if self._ended:
-                return
-            self._line.stop()
-            ended = event.happened is Happened.ENDED
-            self._tables[str(event.name)] = None if ended else event.progress or Progress()
-            self._handle.update(Running(self._title, dict(self._tables)))
+        shown = Running(state, self._stop_id)
+        if self._handle is None:
+            self._handle = display(shown, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(shown)
 
-    def end(self, value: object) -> None:
-        """What came of it, in place of the progress."""
-        with self._lock:
-            first, self._ended = not self._ended, True
-        self._line.stop()
-        if first:
-            self._handle.update(shown_value(value))
-
-    def clear(self) -> None:
-        """Leaves nothing, where nothing came of it."""
-        with self._lock:
-            left, self._ended = not self._ended, True
-        self._line.stop()
-        if left:
+    def end(self) -> None:
+        if self._handle is not None:
             self._handle.update(BLANK, raw=True)

@@ -6,8 +6,8 @@ import atexit
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch import EventFeed, record_lake
@@ -17,7 +17,6 @@ from dt_jupyter.notebook.ahead import SparkAhead
 from dt_jupyter.notebook.errors import show_errors
 from dt_jupyter.notebook.interrupts import CellJobs
 from dt_jupyter.notebook.views import CellViews, is_live
-from dt_jupyter.notebook.waiting import waiting
 from dt_jupyter.notebook.workers import Workers
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ class Notebook:
         self.workers = Workers()
         self.views = CellViews()
         self.ahead = SparkAhead(shell, self._has_spark)
+        self.ends = ExitStack()
+        """What ends with this."""
 
     @property
     def engine(self) -> Engine | None:
@@ -90,16 +91,12 @@ class Notebook:
         self, lake: str, before: Engine | None, remote: str | None, catalog: str | None
     ) -> Engine:
         from dt_jupyter.engine import connect_once, lake_layout, separate_names
-        from dt_jupyter.spark import require_delta
+        from dt_jupyter.spark import activity, require_delta
 
-        with (
-            self._announce_start(),
-            _own_interrupt_handler(),
-            waiting(self.shell, "Starting Spark") as say,
-        ):
+        with self._announce_start(), _own_interrupt_handler(), activity(f"Connecting to {lake}"):
             lake_layout(lake)  # one that cannot be made closes no other
-            spark = require_delta(_remote_session(remote)) if remote else self._session(lake)
-            say(f"Opening {lake}")
+            with activity("Starting Spark"):
+                spark = require_delta(_remote_session(remote)) if remote else self._session(lake)
             self._leave(before)
             options = {} if catalog is None else {"catalog": catalog}
             return connect_once(lake, separate_names(lake, spark), **options)
@@ -178,12 +175,10 @@ class Notebook:
             if self.shell.user_ns.get("dt") is engine:
                 del self.shell.user_ns["dt"]
         self.feed.close()
+        self.ends.close()
 
     def _take(self, engine: Engine, *, opened_here: bool) -> None:
-        if self._engine is not None and self._show_wait in (shown := _shown_waits(self._engine)):
-            shown.remove(self._show_wait)
         self._engine, self._opened_here = engine, opened_here
-        _shown_waits(engine).append(self._show_wait)
         show_errors(self.shell, self.jobs.cancel)  # Spark's errors have classes to catch now
         self.jobs.watch(engine.spark)
         atexit.unregister(self.close)
@@ -191,10 +186,6 @@ class Notebook:
             atexit.register(self.close)
         record_lake(engine.lake)
         self.feed.engine_changed()
-
-    def _show_wait(self, text: str) -> AbstractContextManager[object]:
-        """A line below the cell that says for whom its statement waits."""
-        return waiting(self.shell, text)
 
     def _session(self, lake: str) -> SparkSession:
         """The notebook's session, or another in its place where it has no Delta and nothing
@@ -243,10 +234,6 @@ class Notebook:
             elif held is not value:
                 taken.append(name)
         return taken
-
-
-def _shown_waits(engine: Engine) -> list[Callable[[str], AbstractContextManager[object]]]:
-    return engine.context.graph.waits.shown
 
 
 def _is_session(value: object) -> bool:

@@ -507,7 +507,7 @@ class Refresher:
             outcome = run_cancellable(
                 spark,
                 group,
-                f"refresh {table.name} ({choice.action})",
+                f"Refreshing {table.name} ({choice.action})",
                 lambda: self._run(spark, table, definition, attempt, seen, choice, group, flag),
                 flag,
             )

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dt_jupyter.lake import reach
 from dt_jupyter.model import DTError
-from dt_jupyter.spark import check_cancelled
+from dt_jupyter.spark import activity_step, check_cancelled
 
 _PAUSE = 0.05
-Shown = Callable[[str], AbstractContextManager[object]]
 
 
 @dataclass
 class LeaseWaits:
     """`seconds`: how long a statement waits at most. `require_open` raises once the engine is
-    closed. Each of `shown` shows a text for the time of a block: for whom the statement waits."""
+    closed."""
 
     seconds: float
     require_open: Callable[[], None] = lambda: None
-    shown: list[Shown] = field(default_factory=list)
 
     def deadline(self, seconds: float | None = None) -> float:
         """The `time.monotonic` at which a statement that begins now ends its waiting; `seconds`:
@@ -31,12 +28,10 @@ class LeaseWaits:
 
     def until(self, free: Callable[[], bool], text: str, problem: DTError, deadline: float) -> None:
         """Returns once `free()`; raises `problem` at the deadline, Cancelled where the statement
-        is cancelled."""
+        is cancelled. `text`, for whom the statement waits, is the step that it is in."""
         if time.monotonic() >= deadline:
             raise problem
-        with ExitStack() as lines:
-            for show in tuple(self.shown):
-                lines.enter_context(show(text))
+        with activity_step(text):
             while not free():
                 reach("waits_for_lease")
                 check_cancelled()

@@ -1,3 +1,14 @@
+from .activities import (
+    ACTIVITIES as ACTIVITIES,
+    Activities as Activities,
+    Activity as Activity,
+    Drawing as Drawing,
+    activity as activity,
+    activity_step as activity_step,
+    add_rows as add_rows,
+    current_activity as current_activity,
+    in_background as in_background,
+)
 from .analysed import (
     Analysed as Analysed,
     ParsedText as ParsedText,

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from dt_jupyter.spark.activities import activity_step, current_activity
+from dt_jupyter.spark.job_tags import tag_of
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.progress import JobProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,6 +90,7 @@ def check_cancelled() -> None:
     steps that start no Spark job of their own, and before anything is kept."""
     for group, flag in _wanted():
         flag.check(group)
+    _check_stopped("the statement")
 
 
 def make_cancel_check() -> Callable[[], bool]:
@@ -109,10 +114,10 @@ def cancel(spark: SparkSession, group: str) -> None:
     only what its server already runs: there, call it again until the work has ended.
     """
     if is_connect(spark):
-        spark.interruptTag(_tag(group))
+        spark.interruptTag(tag_of(group))
         return
     spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(group)
-    spark.sparkContext.cancelJobsWithTag(_tag(group))
+    spark.sparkContext.cancelJobsWithTag(tag_of(group))
 
 
 def count_jobs(spark: SparkSession, group: str) -> int | None:
@@ -136,7 +141,7 @@ def job_ids(spark: SparkSession, group: str) -> list[int]:
 @contextmanager
 def job_group(spark: SparkSession, group: str, description: str) -> Iterator[None]:
     """Jobs that this thread starts inside belong to `group`; the group before it comes back."""
-    tag = _tag(group)
+    tag = tag_of(group)
     if is_connect(spark):
         spark.addTag(tag)
         try:
@@ -160,10 +165,11 @@ def job_group(spark: SparkSession, group: str, description: str) -> Iterator[Non
 def _inline(
     spark: SparkSession, group: str, description: str, fn: Callable[[], T], flag: CancelFlag
 ) -> T:
+    _check_stopped(group)
     running = _wanted()
     running.append((group, flag))
     try:
-        with job_group(spark, group, description):
+        with job_group(spark, group, description), _seen(spark, group, description, flag):
             return fn()
     except Cancelled:
         raise
@@ -174,6 +180,27 @@ def _inline(
         raise
     finally:
         running.pop()
+
+
+def _check_stopped(group: str) -> None:
+    """Raises `Cancelled` where the activity that this is a part of was stopped."""
+    part = current_activity()
+    if part is not None and (part.root or part).stopped:
+        raise Cancelled(group)
+
+
+@contextmanager
+def _seen(spark: SparkSession, group: str, description: str, flag: CancelFlag) -> Iterator[None]:
+    """The jobs of a group are those of the activity with its description, else of a step."""
+    part = current_activity()
+    with ExitStack() as ends:
+        if part is not None and (part.jobs is not None or part.text != description):
+            ends.enter_context(activity_step(description))
+            part = current_activity()
+        if part is not None:
+            jobs = JobProgress(spark, group)
+            ends.enter_context(part.running(jobs, lambda: _stop(spark, group, flag)))
+        yield
 
 
 def _in_thread(
@@ -192,7 +219,8 @@ def _in_thread(
             outcome.done.set()
 
     session = {"session": spark} if is_connect(spark) else {}
-    thread = InheritableThread(target=work, name=group, daemon=True, **session)
+    inside = copy_context()
+    thread = InheritableThread(target=inside.run, args=(work,), name=group, daemon=True, **session)
     interrupt = _run(thread, outcome.done, lambda: _stop(spark, group, flag))
     if interrupt is not None:
         raise interrupt from outcome.failure
@@ -227,10 +255,3 @@ def _run(
 def _stop(spark: SparkSession, group: str, flag: CancelFlag) -> None:
     flag.set()
     cancel(spark, group)
-
-
-def _tag(group: str) -> str:
-    """The group's name as a job tag, which may be neither empty nor hold a comma."""
-    if not group:
-        raise ValueError("a job group needs a name")
-    return group.replace(",", ";")

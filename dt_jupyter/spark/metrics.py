@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.jobs import job_ids
 from dt_jupyter.spark.modes import is_connect
+from dt_jupyter.spark.progress import scala_doubles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,8 +39,3 @@ def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
         for i in range(attempts.size()):
             rows += attempts.apply(i).inputRecords()
     return JobMetrics(len(jobs), rows)
-
-
-def scala_doubles(context: Any) -> Any:
-    """An empty array of doubles: no quantiles are asked for."""
-    return context._gateway.new_array(context._jvm.double, 0)

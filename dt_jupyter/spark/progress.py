@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import Progress
-from dt_jupyter.spark.metrics import scala_doubles
+from dt_jupyter.spark.job_tags import tag_of
 from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
@@ -18,35 +18,32 @@ _ENDED = ("SUCCEEDED", "FAILED")
 
 @dataclass
 class JobProgress:
-    """Of one job group, asked again and again: jobs that ended are asked once more and never
-    again. Spark Connect tells nothing: zeros there."""
+    """Of one job group and those nested in it, asked again and again: jobs that ended are asked
+    once more and never again. Spark Connect tells nothing: zeros there."""
 
     spark: SparkSession
     group: str
-    _ended: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    _ended: dict[int, Progress] = field(default_factory=dict)
 
     def now(self) -> Progress:
         """Waits for nothing, so it may lag behind by some milliseconds."""
         if is_connect(self.spark):
             return Progress()
-        tracker = self.spark.sparkContext.statusTracker()
-        jobs = tracker.getJobIdsForGroup(self.group)
-        tasks = done = rows = 0
-        for job in jobs:
-            found = self._ended.get(job) or self._job(tracker, job)
-            tasks, done, rows = tasks + found[0], done + found[1], rows + found[2]
-        return Progress(len(jobs), len(self._ended), tasks, done, rows)
+        context: Any = self.spark.sparkContext
+        tracker = context.statusTracker()
+        jobs = context._jsc.sc().statusTracker().getJobIdsForTag(tag_of(self.group))
+        return Progress.sum_of(self._ended.get(job) or self._job(tracker, job) for job in jobs)
 
-    def _job(self, tracker: StatusTracker, job: int) -> tuple[int, int, int]:
-        """Tasks, tasks done and rows written of a job."""
+    def _job(self, tracker: StatusTracker, job: int) -> Progress:
         info = tracker.getJobInfo(job)
+        done = info is not None and info.status in _ENDED
         stages = [self._stage(s) for s in info.stageIds] if info is not None else []
-        found = (sum(s[0] for s in stages), sum(s[1] for s in stages), sum(s[2] for s in stages))
-        if info is not None and info.status in _ENDED:
+        found = Progress.sum_of([Progress(1, int(done)), *stages])
+        if done:
             self._ended[job] = found
         return found
 
-    def _stage(self, stage: int) -> tuple[int, int, int]:
+    def _stage(self, stage: int) -> Progress:
         """Of its newest attempt; nothing of a stage that was not needed."""
         context: Any = self.spark.sparkContext
         attempts = (
@@ -57,8 +54,14 @@ class JobProgress:
             )
         )
         if not attempts.size():
-            return 0, 0, 0
+            return Progress()
         last = attempts.apply(attempts.size() - 1)
         if last.status().toString() == "SKIPPED":
-            return 0, 0, 0
-        return last.numTasks(), last.numCompleteTasks(), last.outputRecords()
+            return Progress()
+        tasks = (last.numTasks(), last.numCompleteTasks())
+        return Progress(0, 0, *tasks, last.outputRecords(), last.inputRecords())
+
+
+def scala_doubles(context: Any) -> Any:
+    """An empty array of doubles: no quantiles are asked for."""
+    return context._gateway.new_array(context._jvm.double, 0)

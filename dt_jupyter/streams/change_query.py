@@ -165,7 +165,7 @@ class Changes:
         return run_cancellable(
             self.spark,
             f"changes:{uuid.uuid4().hex}",
-            f"changes of {name}",
+            f"Reading the changes of {name}",
             lambda: self.of(query, schema, name, at=start, end=end, append_only=append_only),
         )
 

@@ -1,41 +1,53 @@
-"""How far refreshes are: a line for each, with a bar of its tasks."""
+"""How far a call is that somebody waits for: its steps, Spark's jobs, rows and seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.model import Progress, count_of
+from dt_jupyter.model import ActivityState, Progress, progress_words
 from dt_jupyter.widgets.html_frame import shell, unstyled
-from dt_jupyter.widgets.markup import Markup, element, one_line
+from dt_jupyter.widgets.markup import Markup, element, joined, one_line
+
+_MOST = 6
+"""Steps that are shown, the newest ones."""
+_TITLE = 120
+"""Characters."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """`tables` are in the order in which they began; None stands for one that has ended."""
+    """An activity and a button that stops it: of that id, else what the kernel's main thread runs.
 
-    title: str
-    tables: Mapping[str, Progress | None]
+    The button is seen where the front end has the extension that makes it work.
+    """
+
+    state: ActivityState
+    stop_id: str | None = None
 
     @property
     def text(self) -> str:
-        lines = [f"  {one_line(name)}: {_words(p)}" for name, p in self.tables.items()]
-        return "\n".join([f"{one_line(self.title)} …", *lines])
+        lines = [f"  {text}: {words}" for text, words in _steps(self.state)]
+        return "\n".join([" · ".join(_head(self.state)), *lines])
 
     @property
     def html(self) -> str:
-        rows = [
-            element(
-                "div",
-                element("b", one_line(name), class_="dtj-name"),
-                unstyled(": "),
-                _bar(p),
-                element("span", _words(p), class_="dtj-soft"),
-            )
-            for name, p in self.tables.items()
+        title, *rest = _head(self.state)
+        head = element(
+            "div",
+            element("b", title, class_="dtj-name"),
+            unstyled(" · "),
+            _bar(self.state),
+            element("span", " · ".join(rest), class_="dtj-soft"),
+            _button(self.stop_id),
+            class_="dtj-running",
+        )
+        steps = [
+            element("div", f"{text}: ", element("span", words), class_="dtj-soft")
+            for text, words in _steps(self.state)
         ]
-        return shell(element("div", f"{one_line(self.title)} …", *rows, class_="dtj-card"))
+        return shell(head, *steps)
 
     def __repr__(self) -> str:
         return self.text
@@ -44,19 +56,48 @@ class Running:
         return {"text/plain": str(self.text), "text/html": str(self.html)}
 
 
-def _bar(progress: Progress | None) -> Markup:
-    done = 1 if progress is None else progress.tasks_done
-    whole = 1 if progress is None else max(progress.tasks, 1)
-    return element("progress", value=done, max=whole, style="margin:0 8px;vertical-align:middle")
+def _head(state: ActivityState) -> list[str]:
+    """Title, progress, seconds."""
+    return [_title(state.title), *_told(state.progress), f"{state.seconds:.0f} s"]
 
 
-def _words(progress: Progress | None) -> str:
-    if progress is None:
-        return "done"
-    if not progress.jobs:
-        return "begun"
-    parts = [
-        f"{progress.jobs_done} of {count_of(progress.jobs, 'job')}",
-        f"{progress.tasks_done} of {count_of(progress.tasks, 'task')}",
-    ]
-    return ", ".join([*parts, count_of(progress.rows, "row")] if progress.rows else parts)
+def _title(text: str) -> str:
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
+
+
+def _told(progress: Progress) -> list[str]:
+    words = progress_words(progress)
+    return [words] if words else []
+
+
+def _steps(state: ActivityState) -> Iterator[tuple[str, str]]:
+    """Of each step its title, with the step of it that runs, and how far it is."""
+    for step in state.steps[-_MOST:]:
+        inside = () if step.ended else step.running_steps
+        text = " › ".join(_title(part) for part in (step.title, *inside))
+        so_far = " · ".join([*_told(step.progress), f"{step.seconds:.0f} s"])
+        words = "done" if step.ended else so_far
+        yield text, words
+
+
+def _bar(state: ActivityState) -> Markup:
+    """Of the tasks; none where no job is known."""
+    progress = state.progress
+    if not progress.tasks:
+        return joined()
+    return element("progress", value=progress.tasks_done, max=progress.tasks)
+
+
+def _button(stop_id: str | None) -> Markup:
+    """Nothing is seen of it but where the extension makes it work: its word is in the style sheet,
+    for pages that have the extension's class."""
+    return element(
+        "span",
+        class_=f"dtj-stop dtj-stop-{'main' if stop_id is None else 'thread'}",
+        id=None if stop_id is None else f"dtj-stop-{stop_id}",
+        role="button",
+        tabindex="0",
+        aria_label="Stop",
+        title="Cancels what runs; nothing is left half done",
+    )

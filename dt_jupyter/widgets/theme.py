@@ -135,6 +135,14 @@ _HTML = """
 .dtj pre.dtj-trace{max-height:24em}
 .dtj pre.dtj-query u{text-decoration:underline wavy var(--dtj-bad);text-underline-offset:3px;
  font-weight:700}
+.dtj .dtj-running{display:flex;flex-wrap:wrap;gap:4px 10px;align-items:center}
+.dtj .dtj-running .dtj-name{font-size:13px}
+.dtj .dtj-running progress{width:120px}
+.dtj .dtj-stop{display:none}
+.dtj-busy .dtj .dtj-stop-main,.dtj-front .dtj .dtj-stop-thread{display:inline-block;
+ padding:1px 10px;font-size:12px;color:var(--dtj-bad);background:var(--dtj-card);
+ border:1px solid currentColor;border-radius:9px;cursor:pointer}
+.dtj .dtj-stop::after{content:"Stop"}
 .dtj summary{cursor:pointer;color:var(--dtj-soft);font-size:12px}
 """
 

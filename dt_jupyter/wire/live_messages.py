@@ -396,6 +396,7 @@ class Ask(StrEnum):
     REFRESH = "refresh"
     REFRESH_FULL = "refresh_full"
     CANCEL = "cancel"
+    STOP = "stop"
     SUSPEND = "suspend"
     RESUME = "resume"
     PIN = "pin"
@@ -408,7 +409,7 @@ class Ask(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Request:
     """`id` comes back in the reply. `name` is a table's, a sink's
-    or a task's node's; the other fields belong to
+    or a task's node's, of STOP the id of an activity; the other fields belong to
     the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
     version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
     seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and

@@ -22,7 +22,7 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
     Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),
-    Ask.CANCEL: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
+    Ask.CANCEL: ("name",), Ask.STOP: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
     Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
     Ask.RETRY_DEAD_LETTERS: ("name",),
 }  # fmt: skip

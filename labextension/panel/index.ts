@@ -25,6 +25,7 @@ import { LineagePanel } from './panel';
 import type { Place } from './place';
 import { notifier } from './notify';
 import { followSettings, type Preferences } from './preferences';
+import { followStops } from './stopButtons';
 import { Toasts } from './toasts';
 
 const CATEGORY = 'Dynamic Tables';
@@ -70,9 +71,14 @@ function activate(
   panel.node.setAttribute('role', 'region');
   panel.node.setAttribute('aria-label', CATEGORY);
 
+  const follow = (widget: Document) => {
+    const { sessionContext } = widget;
+    kernels.follow(sessionContext);
+    followStops(widget, () => kernels.of(sessionContext)?.session ?? null);
+  };
   for (const tracker of [notebooks, consoles]) {
-    tracker?.forEach(widget => kernels.follow(widget.sessionContext));
-    tracker?.widgetAdded.connect((_: unknown, widget) => kernels.follow(widget.sessionContext));
+    tracker?.forEach(follow);
+    tracker?.widgetAdded.connect((_: unknown, widget) => follow(widget));
   }
   const show = (widget: Document | null) => {
     panel.place = placeOf(widget ?? notebooks.currentWidget ?? consoles?.currentWidget ?? null);

@@ -201,7 +201,7 @@ export const SHOP: GraphMessage = graph(
       target_lag: 60,
       held_to: 60,
       rows: 88_100,
-      running: { jobs: 3, jobs_done: 1, tasks: 40, tasks_done: 17, rows: 3100 },
+      running: { jobs: 3, jobs_done: 1, tasks: 40, tasks_done: 17, rows: 3100, rows_read: 0 },
     }),
     table('funnel', {
       state: 'FAILED',

@@ -31,13 +31,14 @@ export type RefreshState = 'SCHEDULED' | 'EXECUTING' | 'SUCCEEDED' | 'FAILED' | 
 /** Seconds, or DOWNSTREAM. */
 export type TargetLag = number | 'DOWNSTREAM';
 
-/** How far a running refresh is: Spark's jobs and tasks begun and done, and rows written. */
+/** How far work is: Spark's jobs and tasks begun and done, rows written, and rows read from files. */
 export interface Progress {
   readonly jobs: number;
   readonly jobs_done: number;
   readonly tasks: number;
   readonly tasks_done: number;
   readonly rows: number;
+  readonly rows_read: number;
 }
 
 export type SinkState = 'ACTIVE' | 'RETRYING' | 'SUSPENDED' | 'PAUSED';
@@ -545,9 +546,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
 
-/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;

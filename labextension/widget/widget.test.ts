@@ -108,7 +108,7 @@ test('with a kernel it asks for what is newer, and follows events', async () => 
   model.answer('graph', graph(node('daily'), node('weekly')));
   await settled();
   expect(names().length).toBe(2);
-  const running = { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 2, rows: 0 };
+  const running = { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 2, rows: 0, rows_read: 0 };
   model.hear({
     message: event({
       happened: 'progress',

@@ -60,15 +60,24 @@ test.each([
   [{ state: 'FAILED', action: null }, 'FAILED'],
   [{ state: null, action: null }, 'not initialised'],
   [
-    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0 } },
+    {
+      state: 'EXECUTING',
+      running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0, rows_read: 0 },
+    },
     'EXECUTING',
   ],
   [
-    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 3, rows: 0 } },
+    {
+      state: 'EXECUTING',
+      running: { jobs: 1, jobs_done: 0, tasks: 8, tasks_done: 3, rows: 0, rows_read: 0 },
+    },
     'EXECUTING 37 %',
   ],
   [
-    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 1, tasks: 8, tasks_done: 8, rows: 0 } },
+    {
+      state: 'EXECUTING',
+      running: { jobs: 1, jobs_done: 1, tasks: 8, tasks_done: 8, rows: 0, rows_read: 0 },
+    },
     'EXECUTING 99 %',
   ],
 ] as const)('the outcome of %j is %j', (fields, text) => {
@@ -111,7 +120,10 @@ test.each([
   [{ held_back: null, error: null }, 'INCREMENTAL', 'lag 12 s · downstream'],
   [{ scheduling_state: 'SUSPENDED' }, 'SUSPENDED', 'lag 12 s · downstream'],
   [
-    { state: 'EXECUTING', running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0 } },
+    {
+      state: 'EXECUTING',
+      running: { jobs: 1, jobs_done: 0, tasks: 0, tasks_done: 0, rows: 0, rows_read: 0 },
+    },
     'EXECUTING',
     'lag 12 s · downstream',
   ],

@@ -13,12 +13,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from dt_jupyter.catalog import Owner
 from dt_jupyter.lake.write.failpoints import hooked
 from dt_jupyter.model import DTError, RefreshTrigger
+from dt_jupyter.sources import lease_waits
+from dt_jupyter.spark import activity_step, current_activity
 from tests.spark.engine_lab import Lab, refused
 
 PATIENCE = 300.0
@@ -70,8 +73,11 @@ class Held:
 
     @contextmanager
     def show(self, text: str) -> Iterator[None]:
-        self.texts.append(text)
-        yield
+        with activity_step(text):
+            shown = current_activity()
+            assert shown is not None, "nobody sees for whom it waits"
+            self.texts.append(shown.text)
+            yield
         self.when_free()
 
     def let_go(self) -> None:
@@ -85,14 +91,15 @@ def held_refresh(
     lab.insert("item", "2")
     with ThreadPoolExecutor(3) as pool:
         held = Held(lab, pool, trigger)
-        shown = lab.context.graph.waits.shown
-        shown.append(held.show)
-        with hooked("before_write", held.stop_there), hooked("waits_for_lease", held.on_wait):
+        with (
+            patch.object(lease_waits, "activity_step", held.show),
+            hooked("before_write", held.stop_there),
+            hooked("waits_for_lease", held.on_wait),
+        ):
             try:
                 yield held, held.begin()
             finally:
                 held.let_go()
-                shown.remove(held.show)
 
 
 def ids(lab: Lab) -> list[int]:

@@ -13,7 +13,7 @@ import pytest
 
 from dt_jupyter import cli
 from dt_jupyter.dispatch.outcome import outcome_message
-from dt_jupyter.engine import script as loop
+from dt_jupyter.engine import rows, script as loop
 from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.execute import StatementOrigin
 from dt_jupyter.engine.rows import ResultRows
@@ -66,7 +66,7 @@ class Bench:
 
         patched.setattr(parse, "ours", spy)
         patched.setattr(loop, "execute", self._execute)
-        patched.setattr(loop, "run_cancellable", _at_once)
+        patched.setattr(rows, "run_cancellable", _at_once)
         patched.setattr(loop, "read_rows", lambda *asked: ResultRows((("id", "int"),), (("1",),)))
 
     def _execute(self, context: Context, statement: Any, origin: StatementOrigin) -> Any:

@@ -3,74 +3,107 @@
 from __future__ import annotations
 
 import io
-import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from dt_jupyter.engine import terminal_progress as module
-from dt_jupyter.engine.terminal_progress import terminal_line
+from dt_jupyter.engine import terminal_progress
+from dt_jupyter.engine.terminal_progress import draw_line, line_of, show_on_terminal
+from dt_jupyter.model import ActivityState, Progress
+from dt_jupyter.spark import ACTIVITIES, Activity
+
+ENDED = ActivityState("Refreshing up", 3.0, ended=True)
+RUNNING = ActivityState("Waiting for the refresh of up", 1.0)
+NESTED = ActivityState("Refreshing daily", 2.0, steps=(RUNNING,))
 
 
 class Terminal(io.StringIO):
-    """Text that is written, and a condition for who waits for more of it."""
-
     def __init__(self, tty: bool = True) -> None:
         super().__init__()
-        self.tty, self.came = tty, threading.Condition()
+        self.tty = tty
 
     def isatty(self) -> bool:
         return self.tty
 
-    def flush(self) -> None:
-        with self.came:
-            self.came.notify_all()
 
-    def wait_for(self, text: str) -> None:
-        with self.came:
-            assert self.came.wait_for(lambda: text in self.getvalue(), 60)
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    return stderr(monkeypatch, Terminal())
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FIRST_SECONDS", 0.01)
-    monkeypatch.setattr(module, "_EACH_SECONDS", 0.01)
+def stderr(monkeypatch: pytest.MonkeyPatch, found: Any) -> Any:
+    """In the place of the one that pytest exchanges."""
+    monkeypatch.setattr(terminal_progress, "sys", SimpleNamespace(stderr=found))
+    return found
 
 
-def test_what_takes_long_is_said_and_goes_at_its_end() -> None:
-    shown = Terminal()
-    with terminal_line("Refreshing daily", shown):
-        shown.wait_for("\r\x1b[KRefreshing daily · 0 s")
-    assert shown.getvalue().endswith("\r\x1b[K")
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        (ActivityState("Vacuuming", 2.4), "Vacuuming · 2 s"),
+        (ActivityState("UPDATE orders\n  SET x = 1", 5.0), "UPDATE orders SET x = 1 · 5 s"),
+        (
+            ActivityState("UPDATE o", 5.0, Progress(3, 2, 8, 5, 1200, 1)),
+            "UPDATE o · 2 of 3 jobs, 5 of 8 tasks, 1 row read, 1,200 rows written · 5 s",
+        ),
+        (
+            ActivityState("CREATE SINK s", 5.0, Progress(rows=9)),
+            "CREATE SINK s · 9 rows written · 5 s",
+        ),
+        (
+            ActivityState("dt.apply", 9.0, steps=(ENDED, NESTED)),
+            "dt.apply · Waiting for the refresh of up · 9 s",
+        ),
+        (ActivityState("dt.apply", 9.0, steps=(ENDED,)), "dt.apply · 9 s"),
+    ],
+)
+def test_a_line_says_the_statement_its_step_and_how_far_it_is(
+    state: ActivityState, line: str
+) -> None:
+    assert line_of(state) == line
 
 
-def test_what_is_called_inside_has_no_line_of_its_own() -> None:
-    shown = Terminal()
-    with terminal_line("Running SQL", shown):
-        with terminal_line("Refreshing daily", shown):
-            shown.wait_for("Running SQL")
-        assert "Refreshing" not in shown.getvalue()
-    with terminal_line("Refreshing daily", shown):
-        shown.wait_for("Refreshing daily")
+def test_a_line_is_drawn_over_and_goes_at_its_end(terminal: Terminal) -> None:
+    line = draw_line(Activity("Vacuuming"))
+    assert line is not None
+    line.draw(ActivityState("Vacuuming", 1.0))
+    line.draw(ActivityState("Vacuuming", 2.0))
+    line.end()
+    assert terminal.getvalue() == "\r\x1b[KVacuuming · 1 s\r\x1b[KVacuuming · 2 s\r\x1b[K"
 
 
-def test_a_pipe_and_what_is_short_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe, quick = Terminal(tty=False), Terminal()
-    with terminal_line("Refreshing daily", pipe):
-        assert not threading.Event().wait(0.05)
-    monkeypatch.setattr(module, "_FIRST_SECONDS", 60)
-    with terminal_line("Refreshing daily", quick):
-        pass
-    assert pipe.getvalue() == quick.getvalue() == ""
+def test_there_is_one_line(terminal: Terminal) -> None:
+    first = draw_line(Activity("Vacuuming"))
+    assert first is not None
+    assert draw_line(Activity("Refreshing daily")) is None
+    first.end()
+    again = draw_line(Activity("Refreshing daily"))
+    assert again is not None
+    again.end()
 
 
-def test_a_block_that_fails_leaves_no_line() -> None:
-    shown = Terminal()
+def test_a_pipe_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    stderr(monkeypatch, Terminal(tty=False))
+    assert draw_line(Activity("Vacuuming")) is None
+    closed = io.StringIO()
+    closed.close()
+    stderr(monkeypatch, closed)
+    assert draw_line(Activity("Vacuuming")) is None
+    stderr(monkeypatch, None)
+    assert draw_line(Activity("Vacuuming")) is None
 
-    def fail() -> None:
-        with terminal_line("Running SQL", shown):
-            shown.wait_for("Running SQL")
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert shown.getvalue().endswith("\r\x1b[K")
+@pytest.fixture
+def no_drawers() -> Iterator[None]:
+    before = [*ACTIVITIES.drawers]
+    ACTIVITIES.drawers.clear()
+    yield
+    ACTIVITIES.drawers[:] = before
+
+
+def test_several_engines_share_the_line(no_drawers: None) -> None:
+    show_on_terminal()
+    show_on_terminal()
+    assert ACTIVITIES.drawers == [draw_line]

@@ -14,17 +14,17 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.dispatch.live import LiveView
-from dt_jupyter.model import Happened, Name, Progress, RefreshTrigger, Timestamp
+from dt_jupyter.model import ActivityState, Progress
 from dt_jupyter.notebook import views
-from dt_jupyter.notebook.progress import progress
+from dt_jupyter.notebook.magics import read_steps
+from dt_jupyter.notebook.progress import BLANK, CellProgress
 from dt_jupyter.notebook.views import CellViews, Static, is_live, show_view
-from dt_jupyter.reports.events import Event
+from dt_jupyter.spark import Activity, activity, current_activity
 from dt_jupyter.widgets import Picture
 from dt_jupyter.widgets.running import Running
 from dt_jupyter.wire import GraphMessage
 
 EMPTY = Picture(GraphMessage((), ()))
-T = Timestamp(1_700_000_000_000_000)
 
 
 def shell(metadata: Any) -> Any:
@@ -193,70 +193,85 @@ def test_a_run_of_a_cell_ends_the_views_of_its_run_before(
 # -- progress -------------------------------------------------------------------------------------
 
 
-class Told:
-    """Events that a test tells."""
-
-    def __init__(self) -> None:
-        self.listener: Callable[[Event], None] | None = None
-
-    def listen(self, fn: Callable[[Event], None]) -> Callable[[], None]:
-        self.listener = fn
-        return lambda: None
-
-    def tell(
-        self,
-        happened: Happened,
-        name: str,
-        made: Progress | None = None,
-        trigger: RefreshTrigger = RefreshTrigger.MANUAL,
-    ) -> None:
-        record: Any = SimpleNamespace(trigger=trigger)
-        assert self.listener is not None
-        self.listener(Event(happened, T, name, Name("default", name), record, made))
+def drawing(metadata: Any, *, in_main: bool = True) -> Any:
+    return CellProgress(shell(metadata))(Activity("UPDATE o", id="a1", in_main=in_main))
 
 
-def test_progress_is_drawn_and_replaced_by_what_came_of_it(shown: Shown) -> None:
-    told = Told()
-    events: Any = told
-    with progress(shell({"cellId": "a"}), events, "Refreshing d") as end:
-        told.tell(Happened.STARTED, "up")
-        told.tell(Happened.ENDED, "up")
-        told.tell(Happened.PROGRESS, "d", Progress(2, 1, 8, 5, 1200))
-        told.tell(Happened.STARTED, "other", trigger=RefreshTrigger.SCHEDULED)
-        (drawn,) = shown
-        assert drawn.text.splitlines() == [
-            "Refreshing d …",
-            "  up: done",
-            "  d: 1 of 2 jobs, 5 of 8 tasks, 1,200 rows",
-        ]
-        assert "<progress" in drawn.html
-        end(EMPTY)
-        told.tell(Happened.ENDED, "d")
-    assert shown == [EMPTY]
+STATE = ActivityState(
+    "UPDATE <o>\n SET x = 1",
+    12.3,
+    Progress(2, 1, 8, 5, 1200),
+    (
+        ActivityState("Refreshing <up>", 4.0, ended=True),
+        ActivityState("CREATE d", 2.0, steps=(ActivityState("Waiting for e", 1.0),)),
+    ),
+)
 
 
-def test_nothing_is_left_where_it_failed(shown: Shown) -> None:
-    told = Told()
-    events: Any = told
+def test_progress_is_drawn_in_one_place_and_leaves_nothing(shown: Shown) -> None:
+    made = drawing({"cellId": "a"})
+    assert shown == []
+    made.draw(ActivityState("UPDATE o", 1.0))
+    made.draw(STATE)
+    (drawn,) = shown
+    assert drawn.text.splitlines() == [
+        "UPDATE <o> SET x = 1 · 1 of 2 jobs, 5 of 8 tasks, 1,200 rows written · 12 s",
+        "  Refreshing <up>: done",
+        "  CREATE d › Waiting for e: 2 s",
+    ]
+    assert re.search(r'<progress value="5" max="8">', drawn.html)
+    made.end()
+    assert shown == [BLANK]
 
-    def fail() -> None:
-        with progress(shell({"cellId": "a"}), events, "Refreshing d"):
-            told.tell(Happened.STARTED, "d")
-            raise ValueError("mine")
 
-    with pytest.raises(ValueError, match="mine"):
-        fail()
-    assert shown == [{"text/plain": "", "text/html": ""}]
+def test_what_is_over_before_it_is_drawn_makes_no_output(shown: Shown) -> None:
+    drawing({"cellId": "a"}).end()
+    assert shown == []
 
 
-def test_elsewhere_there_is_no_progress(shown: Shown) -> None:
-    events: Any = None
-    with progress(shell({}), events, "d") as end:
-        end(EMPTY)
-    assert shown == [EMPTY]
+def test_elsewhere_there_is_no_progress() -> None:
+    """nbclient, papermill and nbconvert name no cell: nothing is left in their notebooks."""
+    assert drawing({}) is None
+    assert drawing(None) is None
 
 
 def test_names_are_escaped() -> None:
-    html = Running("<b>", {"<img src=x>": None}).html
-    assert "<img" not in html
-    assert "<b>" not in html
+    html = Running(STATE).html
+    assert "<o>" not in html
+    assert "<up>" not in html
+    assert "&lt;o&gt;" in html
+
+
+def test_its_button_is_hidden_where_nothing_makes_it_work(shown: Shown) -> None:
+    """An export has no class of the extension, and a notebook that is not trusted no style sheet:
+    its word is nowhere else."""
+    html = str(Running(STATE).html)
+    (button,) = re.findall(r'<span class="dtj-stop[^>]*>[^<]*</span>', html)
+    assert "></span>" in button
+    assert " id=" not in button
+    shows = re.findall(r"([^{}]*dtj-stop[^{}]*)\{[^}]*display:inline-block", html)
+    assert shows
+    assert all("dtj-busy" in one or "dtj-front" in one for one in shows[0].split(","))
+    elsewhere = drawing({"cellId": "a"}, in_main=False)
+    elsewhere.draw(STATE)
+    assert 'id="dtj-stop-a1"' in shown[0].html
+
+
+def test_a_long_statement_and_many_steps_are_cut() -> None:
+    steps = tuple(ActivityState(f"step {i}", 1.0, ended=True) for i in range(20))
+    lines = Running(ActivityState("SELECT " + "x, " * 500, 1.0, steps=steps)).text.splitlines()
+    assert len(lines) == 7
+    assert lines[-1] == "  step 19: done"
+    assert len(lines[0]) < 140
+
+
+def test_a_walk_says_how_far_it_is() -> None:
+    class Walk(list[str]):
+        def __getitem__(self, place: Any) -> Any:
+            made = current_activity()
+            assert made is not None
+            return made.text
+
+    replay: Any = Walk(["first", "second"])
+    with activity("Reading"):
+        assert list(read_steps(replay)) == ["Snapshot 1 of 2", "Snapshot 2 of 2"]

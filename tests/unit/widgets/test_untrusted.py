@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dt_jupyter.model import Progress
+from dt_jupyter.model import ActivityState, Progress
 from dt_jupyter.notebook.views import Static
 from dt_jupyter.widgets import Folded, Picture, Running, graph_svg, show
 from dt_jupyter.widgets.html_frame import LARGEST_IMAGE
@@ -27,7 +27,12 @@ OUTPUTS: dict[str, str] = {
     },
     "folded": Folded("Details", "org.apache.spark.SparkException\n\tat org.apache…").html,
     "running": Running(
-        "Refreshing d", {"up": None, "d": Progress(2, 1, 8, 5, 12), "c": Progress()}
+        ActivityState(
+            "Refreshing d",
+            12.0,
+            Progress(2, 1, 8, 5, 12),
+            (ActivityState("up", 3.0, ended=True), ActivityState("d", 9.0)),
+        )
     ).html,
 }
 """The HTML of everything that a cell can show."""

@@ -1,0 +1,60 @@
+// @vitest-environment happy-dom
+import { beforeEach, expect, test } from 'vitest';
+
+import type { Session } from '../client/session';
+import { followStops, type Stoppable } from './stopButtons';
+
+let node: HTMLElement;
+let status: string;
+let changed: () => void;
+let did: string[];
+
+beforeEach(() => {
+  node = document.createElement('div');
+  node.innerHTML =
+    '<p><span class="dtj-stop dtj-stop-main"></span></p>' +
+    '<span class="dtj-stop dtj-stop-thread" id="dtj-stop-a1"></span>';
+  document.body.replaceChildren(node);
+  did = [];
+  status = 'idle';
+  const kernel = {
+    get status() {
+      return status;
+    },
+    interrupt: () => did.push('interrupt'),
+  };
+  const statusChanged = { connect: (slot: () => void) => (changed = slot) };
+  const page = { node, sessionContext: { session: { kernel }, statusChanged } };
+  const session = {
+    ask: (request: object) => {
+      did.push(JSON.stringify(request));
+      return Promise.reject(new Error('gone'));
+    },
+  };
+  followStops(page as unknown as Stoppable, () => session as unknown as Session);
+});
+
+const main = () => node.querySelector<HTMLElement>('.dtj-stop-main')!;
+
+test('a page shows the buttons of its kernel while that is busy', () => {
+  expect([...node.classList]).toEqual(['dtj-front']);
+  status = 'busy';
+  changed();
+  expect([...node.classList]).toEqual(['dtj-front', 'dtj-busy']);
+  status = 'idle';
+  changed();
+  expect([...node.classList]).toEqual(['dtj-front']);
+});
+
+test('a button interrupts the kernel, by the keyboard too', () => {
+  main().click();
+  main().dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
+  main().dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+  node.click();
+  expect(did).toEqual(['interrupt', 'interrupt']);
+});
+
+test('the button of a thread has the kernel stop it', () => {
+  node.querySelector<HTMLElement>('.dtj-stop-thread')!.click();
+  expect(did).toEqual(['{"ask":"stop","name":"a1"}']);
+});

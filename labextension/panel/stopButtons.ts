@@ -1,0 +1,49 @@
+/** The buttons that stop what runs: they stand in the outputs of notebooks and consoles. */
+import type { Session } from '../client/session';
+import type { Document } from './documents';
+
+/** Pages with it show the buttons of what threads run, which an idle kernel may have too. */
+const FRONT = 'dtj-front';
+/** Pages with it show the buttons of what their kernel's main thread runs. */
+const BUSY = 'dtj-busy';
+const BUTTON = 'dtj-stop';
+
+/** A document, as far as its buttons need it. */
+export type Stoppable = Pick<Document, 'node'> & {
+  readonly sessionContext: Pick<Document['sessionContext'], 'session' | 'statusChanged'>;
+};
+
+/**
+ * Makes the buttons of a document work: one interrupts its kernel, as JupyterLab's own button does;
+ * one with an id has the kernel stop what a thread of it runs.
+ */
+export function followStops(document: Stoppable, sessionOf: () => Session | null): void {
+  const { node, sessionContext } = document;
+  const mark = () => node.classList.toggle(BUSY, sessionContext.session?.kernel?.status === 'busy');
+  node.classList.add(FRONT);
+  sessionContext.statusChanged.connect(mark);
+  mark();
+  const pressed = (event: Event) => {
+    const button = (event.target as Element).closest(`.${BUTTON}`);
+    if (button === null || (event instanceof KeyboardEvent && !isPress(event))) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    button.setAttribute('aria-disabled', 'true');
+    const id = button.id.slice(BUTTON.length + 1);
+    if (id === '') {
+      void sessionContext.session?.kernel?.interrupt();
+    } else {
+      sessionOf()
+        ?.ask({ ask: 'stop', name: id })
+        .catch(() => undefined); // the kernel has gone, and what it ran
+    }
+  };
+  node.addEventListener('click', pressed, true);
+  node.addEventListener('keydown', pressed, true);
+}
+
+function isPress(event: KeyboardEvent): boolean {
+  return event.key === 'Enter' || event.key === ' ';
+}
