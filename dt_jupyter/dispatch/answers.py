@@ -29,6 +29,7 @@ from dt_jupyter.reports import (
     StreamReport,
     TableProfile,
     TaskName,
+    failure_report,
 )
 from dt_jupyter.schedule import Foretold, obstacles_in
 from dt_jupyter.widgets import NOT_REFRESHED
@@ -38,8 +39,10 @@ from dt_jupyter.wire import (
     Column,
     ColumnEdge,
     DetailMessage,
+    DoneMessage,
     ErrorMessage,
     Fact,
+    FailureMessage,
     Frontier,
     FrontiersMessage,
     FrontierSource,
@@ -57,6 +60,7 @@ from dt_jupyter.wire import (
     StreamsMessage,
     TableVersion,
     TreeNode,
+    Underline,
     duration,
 )
 
@@ -214,6 +218,24 @@ def _tree_node(node: Node) -> TreeNode:
     return TreeNode(
         node.depth, node.operator, node.rule, node.state, node.size.rows, node.size.changed
     )
+
+
+def failure(table: DynamicTable, records: Iterable[RefreshRecord]) -> FailureMessage | DoneMessage:
+    """Of the newest refresh that failed, where one did."""
+    failed = next((r for r in records if r.error is not None), None)
+    if failed is None:
+        return DoneMessage(f"None of the last refreshes of {table.name} failed.")
+    found = failure_report(table, failed)
+    place = found.place
+    told = ErrorMessage(
+        found.code,
+        found.sentence,
+        found.hint or None,
+        found.query if place is not None else None,
+        Underline.of(found.query, place.start, place.end) if place is not None else None,
+    )
+    at = found.at.datetime
+    return FailureMessage(str(found.name), at, told, found.expression, found.row, found.steps)
 
 
 def refresh_facts(records: Sequence[RefreshRecord]) -> tuple[Fact, ...]:

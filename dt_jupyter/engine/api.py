@@ -25,6 +25,7 @@ from dt_jupyter.engine.frame_definition import (
     statement_of,
 )
 from dt_jupyter.engine.functions import drop_function, register_function
+from dt_jupyter.engine.late_tables import late_causes, why_late
 from dt_jupyter.engine.load import LoadedTable, load_table
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
@@ -50,6 +51,7 @@ from dt_jupyter.model import (
     DynamicTable,
     FunctionInfo,
     Isolation,
+    Lateness,
     Name,
     RefreshRecord,
     RefreshTrigger,
@@ -679,6 +681,13 @@ class Engine:
         report = lag_report(self.context.catalog, self.table(name), now, _HISTORY)
         return replace(report, records=tuple(self.context.access.told(report.records)))
 
+    def why_late(self, name: str | Name) -> Lateness:
+        """Why a dynamic table is late, in which table the cause lies, and what helps: it, or one
+        upstream, is suspended or fails; a source is gone; a refresh takes longer than the target
+        lag, waits for another one or for a slot of its warehouse; nothing asks for it; no scheduler
+        runs. Its `cause` is None for a table that is on time. DT-1101, DT-1109."""
+        return why_late(self._open(), self.table(name))
+
     def health(self, days: float = 7.0) -> HealthReport:
         """All dynamic tables over the last `days`, at most 14, the worst first: the share of the
         time within the target lag, refreshes and what they cost in seconds, rows and bytes, and why
@@ -686,7 +695,8 @@ class Engine:
         within("days", days, 0.001, HISTORY_DAYS)
         context = self._open()
         nodes = [n for n in self.graph().nodes if n.table and context.access.monitors(n.table.name)]
-        return read_health(context.catalog, nodes, context.clock.now(), days)
+        causes = late_causes(context)
+        return read_health(context.catalog, nodes, causes, context.clock.now(), days)
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""

@@ -19,6 +19,7 @@ from IPython.core.magic import (
 from dt_jupyter.failures import coded, is_frame, is_local_frame
 from dt_jupyter.model import (
     DTError,
+    Lateness,
     Name,
     RefreshRecord,
     RefreshState,
@@ -394,6 +395,12 @@ def _health(notebook: Notebook, engine: Engine, _: str | None) -> HealthReport:
     return found
 
 
+def _why(notebook: Notebook, engine: Engine, name: str | None) -> Lateness:
+    found = engine.why_late(name or "")
+    print(found)
+    return found
+
+
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRecord:
     from dt_jupyter.engine import failure_of
 
@@ -461,6 +468,7 @@ _COMMANDS: dict[str, Callable[..., object]] = {
     "verify": _verify,
     "status": _status,
     "health": _health,
+    "why": _why,
     "refresh": _refresh,
     "export": _export,
     "load": _load,

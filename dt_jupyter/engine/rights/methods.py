@@ -185,6 +185,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "frontier": _named(Right.MONITOR),
     "stream_reports": _nothing,
     "health": _nothing,
+    "why_late": _named(Right.MONITOR),
     "profile": _read(),
     "lineage": _seen,
     "foretell": _named(Right.MONITOR),

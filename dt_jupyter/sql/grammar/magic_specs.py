@@ -108,6 +108,8 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
     MagicSpec("health", "%dt health",
               "Shows lag, refreshes and cost of each table over 7 days, the worst first.", _COMMON),
+    MagicSpec("why", "%dt why NAME", f"Shows why {_NAMED} is late, and what helps.", _COMMON,
+              "NAME", ("%dt why daily",)),
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
     MagicSpec("export", "%dt export [FILE]",
