@@ -23,6 +23,7 @@ from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
     Lineage,
+    LintReport,
     NodeName,
     SourceReport,
     SourceReports,
@@ -48,6 +49,8 @@ from dt_jupyter.wire import (
     FrontierSource,
     LagMessage,
     LineageMessage,
+    LintMessage,
+    Problem,
     ProfileMessage,
     ReplayMessage,
     ReplayStep,
@@ -236,6 +239,15 @@ def failure(table: DynamicTable, records: Iterable[RefreshRecord]) -> FailureMes
     )
     at = found.at.datetime
     return FailureMessage(str(found.name), at, told, found.expression, found.row, found.steps)
+
+
+def lint(found: LintReport) -> LintMessage:
+    return LintMessage(
+        tuple(
+            Problem(str(p.severity), p.code, p.sentence, p.hint, p.span.start, p.span.end)
+            for p in found.problems
+        )
+    )
 
 
 def refresh_facts(records: Sequence[RefreshRecord]) -> tuple[Fact, ...]:

@@ -23,6 +23,7 @@ from dt_jupyter.wire import (
     DoneMessage,
     ErrorMessage,
     LiveMessage,
+    PageMessage,
     ReplayMessage,
     Reply,
     Request,
@@ -216,6 +217,17 @@ class Desk:
 
         return failure(engine.table(_name(request)), engine.records(_name(request), RECORDS))
 
+    def _lint(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import lint
+        from dt_jupyter.engine import lint_text
+
+        return lint(lint_text(engine.context, request.text or "", verify=False))
+
+    def _page(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.lake_page import graph_page
+
+        return PageMessage("graph.html", graph_page(engine))
+
     def _verify(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.static_messages import verification_message
 
@@ -390,7 +402,8 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,
     Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
     Ask.HEALTH: Desk._health, Ask.DEFINITION: Desk._definition, Ask.FAILURE: Desk._failure,
-    Ask.VERIFY: Desk._verify, Ask.RESUME_WAREHOUSE: Desk._resume_warehouse,
+    Ask.VERIFY: Desk._verify, Ask.LINT: Desk._lint, Ask.PAGE: Desk._page,
+    Ask.RESUME_WAREHOUSE: Desk._resume_warehouse,
     Ask.START_SCHEDULER: Desk._start_scheduler,
 }  # fmt: skip
 

@@ -26,6 +26,7 @@ from dt_jupyter.engine.frame_definition import (
 )
 from dt_jupyter.engine.functions import drop_function, register_function
 from dt_jupyter.engine.late_tables import late_causes, why_late
+from dt_jupyter.engine.lint import lint_text
 from dt_jupyter.engine.load import LoadedTable, load_table
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
@@ -70,6 +71,7 @@ from dt_jupyter.reports import (
     HealthReport,
     LagReport,
     Lineage,
+    LintReport,
     ScriptPlan,
     SinkReport,
     StreamReport,
@@ -86,7 +88,7 @@ from dt_jupyter.reports import (
 from dt_jupyter.schedule import Foretold, LagDays, StateReader, foretell
 from dt_jupyter.sources import Moment
 from dt_jupyter.spark import meaning, require_delta
-from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
+from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint, format_cell
 from dt_jupyter.streams import ChangeRows, warn
 
 if TYPE_CHECKING:
@@ -257,6 +259,18 @@ class Engine:
         return explain_subject(
             self.context, cast("str | Name | CreateDynamicTable", subject), args or {}
         )
+
+    def lint(self, text: str, args: Mapping[str, Any] | None = None) -> LintReport:
+        """What is wrong with a script, or a cell with magics, before it runs: all problems that
+        creation would raise, each at its place, and what may not be meant: a table that would be
+        FULL, with why; a source without a declared key; DOWNSTREAM without a reader. Nothing is
+        written. `args` are the values of `:parameters`."""
+        return lint_text(self._open(), text, args)
+
+    def format(self, text: str) -> str:
+        """A script with each clause on a line of its own: its words and comments are the same, in
+        the same order. DT-1001 for a text that has no words of SQL."""
+        return format_cell(text) or text
 
     # -- refreshing -------------------------------------------------------------------------------
 

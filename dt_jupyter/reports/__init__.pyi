@@ -34,6 +34,11 @@ from .lineage import (
     Lineage as Lineage,
     Lineages as Lineages,
 )
+from .lint_report import (
+    LintProblem as LintProblem,
+    LintReport as LintReport,
+    LintSeverity as LintSeverity,
+)
 from .profile import (
     ColumnProfile as ColumnProfile,
     TableProfile as TableProfile,

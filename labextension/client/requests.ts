@@ -33,7 +33,6 @@ const JOBS: ReadonlySet<Ask> = new Set([
   'pin',
   'verify',
   'page',
-  'lint',
 ]);
 
 const SECONDS = 60;

@@ -25,6 +25,7 @@ import { LineagePanel } from './panel';
 import type { Place } from './place';
 import { notifier } from './notify';
 import { followSettings, type Preferences } from './preferences';
+import { Linter } from './linter';
 import { Toasts } from './toasts';
 
 const CATEGORY = 'Dynamic Tables';
@@ -62,7 +63,12 @@ function activate(
   const memory = new Memory(state);
   const openGraph = () => void app.commands.execute(COMMANDS.graph);
   const tell = (failure: string) => void Notification.error(failure);
-  const preferences: Preferences = { side: 'right', live: true, direction: 'automatic' };
+  const preferences: Preferences = {
+    side: 'right',
+    live: true,
+    problems: true,
+    direction: 'automatic',
+  };
   const panel = new LineagePanel(kernels, memory, preferences, openGraph, tell);
   panel.id = 'dt-jupyter-panel';
   panel.title.icon = panelIcon;
@@ -80,6 +86,7 @@ function activate(
   notebooks.currentChanged.connect((_, widget) => show(widget));
   consoles?.currentChanged.connect((_, widget) => show(widget));
   show(null);
+  new Linter(notebooks, kernels, () => preferences.problems);
   app.serviceManager.kernels.runningChanged.connect((_, models) =>
     kernels.forget(new Set(models.map(({ id }) => id))),
   );

@@ -185,6 +185,8 @@ METHODS: Mapping[str, MethodNeed] = {
     "frontier": _named(Right.MONITOR),
     "stream_reports": _nothing,
     "health": _nothing,
+    "lint": _nothing,
+    "format": _nothing,
     "why_late": _named(Right.MONITOR),
     "profile": _read(),
     "lineage": _seen,
