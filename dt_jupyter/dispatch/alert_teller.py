@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.model import Alert, AlertKind, DTError, EventKind, Timestamp
+from dt_jupyter.model import Alert, AlertKind, DTError, EventKind, LateCause, Timestamp
 
 if TYPE_CHECKING:
     from dt_jupyter.engine import Context, Engine
@@ -22,7 +22,13 @@ class AlertTeller:
     def __init__(self, engine: Engine, tell: Callable[[dict[str, Any]], None]) -> None:
         self._engine, self._tell = engine, tell
         self._told: tuple[AlertRow, ...] | None = None
-        self.stop = engine.context.alerts.tell(lambda _: self.look())
+        self._known: tuple[Alert, ...] = ()
+        self.stop = engine.context.alerts.tell(lambda _: self._hear())
+
+    def _hear(self) -> None:
+        """One of many that were raised or cleared at once: the message of the first has them."""
+        if self._engine.context.alerts.standing() != self._known:
+            self.look()
 
     def look(self) -> None:
         """Tells all that stand, if they are others than before."""
@@ -40,6 +46,7 @@ class AlertTeller:
 
     def _found(self) -> AlertsMessage | None:
         try:
+            self._known = self._engine.context.alerts.standing()
             return alerts_message(self._engine)
         except DTError as e:
             _log.warning("the alerts cannot be told: %s", e)
@@ -48,51 +55,47 @@ class AlertTeller:
 
 def alerts_message(engine: Engine) -> AlertsMessage:
     """Those that the session's role may see, as they were found last."""
-    from dt_jupyter.engine import seen_alerts
+    from dt_jupyter.engine import late_causes, seen_alerts
     from dt_jupyter.wire import AlertsMessage
 
     context, now = engine.context, engine.context.clock.now()
     seen = tuple(seen_alerts(context.alerts.standing(), context.access))
     grave = {alert.object_id for alert in seen if alert.kind is not AlertKind.LATE}
     told = [a for a in seen if a.kind is not AlertKind.LATE or a.object_id not in grave]
-    return AlertsMessage(tuple(_row(context, alert, now) for alert in told), now.datetime)
+    of_tables = any(alert.of == EventKind.DYNAMIC_TABLE for alert in told)
+    causes = late_causes(context) if of_tables else {}
+    rows = (_row(context, alert, causes.get(alert.object_id), now) for alert in told)
+    return AlertsMessage(tuple(rows), now.datetime)
 
 
-def _row(context: Context, alert: Alert, now: Timestamp) -> AlertRow:
+def _row(context: Context, alert: Alert, cause: LateCause | None, now: Timestamp) -> AlertRow:
+    from dt_jupyter.dispatch.late_rows import remedy_rows
     from dt_jupyter.reports import TaskName
     from dt_jupyter.wire import AlertRow
 
     name = TaskName(alert.name) if alert.of == EventKind.TASK else alert.name
     row = AlertRow(alert.kind, alert.of, str(name), alert.since.datetime, alert.code, alert.message)
-    late = alert.kind is AlertKind.LATE
-    return _late_row(context, alert, row, now) if late else row
-
-
-def _late_row(context: Context, alert: Alert, row: AlertRow, now: Timestamp) -> AlertRow:
-    """With what its lag counts from, and what keeps it."""
-    from dt_jupyter.engine import seen_node
-
-    nodes, id_ = context.nodes, alert.object_id
-    found = nodes.sink(id_, now) if alert.of == EventKind.SINK else nodes.one(id_, {}, None, now)
-    node = seen_node(found, context.access) if found is not None else None
-    if node is None:
+    row = replace(row, remedies=remedy_rows(cause))
+    if alert.kind is not AlertKind.LATE:
         return row
-    if node.sink is not None:
-        since, cause = node.sink.behind_since, node.sink.error
-    else:
-        since = node.table.data_timestamp if node.table is not None else None
-        cause = node.obstacle or _wait(context, alert)
+    since, why = _behind(context, alert, cause, now)
     behind = since.datetime if since is not None else None
-    return replace(row, behind_since=behind, target=alert.target, cause=cause)
+    return replace(row, behind_since=behind, target=alert.target, cause=why)
 
 
-def _wait(context: Context, alert: Alert) -> str | None:
-    """What its refresh waits for, or that it runs."""
-    catalog, name = context.catalog, f"{alert.name}: "
-    if any(lease.dt_id == alert.object_id for lease in catalog.running()):
-        return "Its refresh runs."
-    waits = context.scheduling.waits() if not context.access.bound else []
-    return next((w.removeprefix(name) for w in waits if w.startswith(name)), None)
+def _behind(
+    context: Context, alert: Alert, cause: LateCause | None, now: Timestamp
+) -> tuple[Timestamp | None, str | None]:
+    """What the lag of a table or sink counts from, and what keeps it."""
+    from dt_jupyter.engine import seen_sink
+
+    if alert.of != EventKind.SINK:
+        table = context.catalog.by_id(alert.object_id)
+        since = table.data_timestamp if table is not None else None
+        return since, cause.sentence if cause is not None else None
+    node = context.nodes.sink(alert.object_id, now)
+    found = seen_sink(node.sink, context.access) if node is not None and node.sink else None
+    return (found.behind_since, found.error) if found is not None else (None, None)
 
 
 __all__ = ["AlertTeller", "alerts_message"]

@@ -23,12 +23,14 @@ from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
     Lineage,
+    LintReport,
     NodeName,
     SourceReport,
     SourceReports,
     StreamReport,
     TableProfile,
     TaskName,
+    failure_report,
 )
 from dt_jupyter.schedule import Foretold, obstacles_in
 from dt_jupyter.widgets import NOT_REFRESHED
@@ -38,13 +40,17 @@ from dt_jupyter.wire import (
     Column,
     ColumnEdge,
     DetailMessage,
+    DoneMessage,
     ErrorMessage,
     Fact,
+    FailureMessage,
     Frontier,
     FrontiersMessage,
     FrontierSource,
     LagMessage,
     LineageMessage,
+    LintMessage,
+    Problem,
     ProfileMessage,
     ReplayMessage,
     ReplayStep,
@@ -57,6 +63,7 @@ from dt_jupyter.wire import (
     StreamsMessage,
     TableVersion,
     TreeNode,
+    Underline,
     duration,
 )
 
@@ -213,6 +220,33 @@ def detail(
 def _tree_node(node: Node) -> TreeNode:
     return TreeNode(
         node.depth, node.operator, node.rule, node.state, node.size.rows, node.size.changed
+    )
+
+
+def failure(table: DynamicTable, records: Iterable[RefreshRecord]) -> FailureMessage | DoneMessage:
+    """Of the newest refresh that failed, where one did."""
+    failed = next((r for r in records if r.error is not None), None)
+    if failed is None:
+        return DoneMessage(f"None of the last refreshes of {table.name} failed.")
+    found = failure_report(table, failed)
+    place = found.place
+    told = ErrorMessage(
+        found.code,
+        found.sentence,
+        found.hint or None,
+        found.query if place is not None else None,
+        Underline.of(found.query, place.start, place.end) if place is not None else None,
+    )
+    at = found.at.datetime
+    return FailureMessage(str(found.name), at, told, found.expression, found.row, found.steps)
+
+
+def lint(found: LintReport) -> LintMessage:
+    return LintMessage(
+        tuple(
+            Problem(str(p.severity), p.code, p.sentence, p.hint, p.span.start, p.span.end)
+            for p in found.problems
+        )
     )
 
 

@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.dispatch.feed import hello
@@ -24,6 +24,7 @@ from dt_jupyter.wire import (
     DoneMessage,
     ErrorMessage,
     LiveMessage,
+    PageMessage,
     ReplayMessage,
     Reply,
     Request,
@@ -205,6 +206,37 @@ class Desk:
     def _export(self, engine: Engine, request: Request) -> LiveMessage:
         return ScriptMessage(engine.export())
 
+    def _health(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.health_rows import health_rows
+
+        return health_rows(engine.health())
+
+    def _definition(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.definitions import text_to_edit
+
+        return ScriptMessage(text_to_edit(engine, request.name or ""))
+
+    def _failure(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import failure
+
+        return failure(engine.table(_name(request)), engine.records(_name(request), RECORDS))
+
+    def _lint(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import lint
+        from dt_jupyter.engine import lint_text
+
+        return lint(lint_text(engine.context, request.text or "", verify=False))
+
+    def _page(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.lake_page import graph_page
+
+        return PageMessage("graph.html", graph_page(engine))
+
+    def _verify(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.static_messages import verification_message
+
+        return verification_message(engine.verify(_name(request)))
+
     def _profile(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import profile
 
@@ -357,6 +389,15 @@ class Desk:
     def _reset(self, engine: Engine, request: Request) -> LiveMessage:
         return _ran(engine, f"ALTER SINK {_name(request).sql} RESET")
 
+    def _resume_warehouse(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.model import plain
+
+        return _ran(engine, f"ALTER WAREHOUSE {plain(request.name or '')} RESUME")
+
+    def _start_scheduler(self, engine: Engine, request: Request) -> LiveMessage:
+        engine.start_scheduler()
+        return DoneMessage("The scheduler runs in this kernel.")
+
     def _retry_dead_letters(self, engine: Engine, request: Request) -> LiveMessage:
         return _ran(engine, f"ALTER SINK {_name(request).sql} RETRY DEAD LETTERS")
 
@@ -373,6 +414,10 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
     Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,
     Ask.RETRY_DEAD_LETTERS: Desk._retry_dead_letters,
+    Ask.HEALTH: Desk._health, Ask.DEFINITION: Desk._definition, Ask.FAILURE: Desk._failure,
+    Ask.VERIFY: Desk._verify, Ask.LINT: Desk._lint, Ask.PAGE: Desk._page,
+    Ask.RESUME_WAREHOUSE: Desk._resume_warehouse,
+    Ask.START_SCHEDULER: Desk._start_scheduler,
 }  # fmt: skip
 
 
@@ -431,14 +476,19 @@ def _detail_of(
     records: list[RefreshRecord],
     problem: ErrorMessage | None,
 ) -> DetailMessage:
-    """With why nothing refreshes it, as the graph now stands."""
+    """With why nothing refreshes it, as the graph now stands, and what it costs."""
     from dt_jupyter.dispatch.answers import detail
+    from dt_jupyter.dispatch.health_rows import cost_of
+    from dt_jupyter.dispatch.late_rows import late_row
     from dt_jupyter.schedule import obstacles_in
 
-    table = engine.table(name)
+    table, monitors = engine.table(name), engine.context.access.monitors(name)
     why = obstacles_in(engine.context.catalog).get(table.id)
     held_back = why.sentence if why is not None else None
-    return detail(table, found, records, problem, held_back)
+    made = detail(table, found, records, problem, held_back)
+    if not monitors:
+        return made
+    return replace(made, late=late_row(engine.why_late(name).cause), cost=cost_of(engine, table))
 
 
 def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:

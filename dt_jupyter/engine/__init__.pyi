@@ -2,6 +2,8 @@ from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
 from .context import Context as Context
 from .created import Created as Created
+from .late_tables import late_causes as late_causes, why_late as why_late
+from .lint import lint_text as lint_text
 from .load import LoadedTable as LoadedTable
 from .open_engines import (
     connect_once as connect_once,

@@ -25,6 +25,8 @@ from dt_jupyter.engine.frame_definition import (
     statement_of,
 )
 from dt_jupyter.engine.functions import drop_function, register_function
+from dt_jupyter.engine.late_tables import late_causes, why_late
+from dt_jupyter.engine.lint import lint_text
 from dt_jupyter.engine.load import LoadedTable, load_table
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.planning import apply_plan, plan_script
@@ -50,6 +52,7 @@ from dt_jupyter.model import (
     DynamicTable,
     FunctionInfo,
     Isolation,
+    Lateness,
     Name,
     RefreshRecord,
     RefreshTrigger,
@@ -68,6 +71,7 @@ from dt_jupyter.reports import (
     HealthReport,
     LagReport,
     Lineage,
+    LintReport,
     ScriptPlan,
     SinkReport,
     StreamReport,
@@ -84,7 +88,7 @@ from dt_jupyter.reports import (
 from dt_jupyter.schedule import Foretold, LagDays, StateReader, foretell
 from dt_jupyter.sources import Moment
 from dt_jupyter.spark import activity, meaning, require_delta
-from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint
+from dt_jupyter.sql import CreateDynamicTable, SchemaMode, TimePoint, format_cell
 from dt_jupyter.streams import ChangeRows, warn
 
 if TYPE_CHECKING:
@@ -251,6 +255,18 @@ class Engine:
         return explain_subject(
             self.context, cast("str | Name | CreateDynamicTable", subject), args or {}
         )
+
+    def lint(self, text: str, args: Mapping[str, Any] | None = None) -> LintReport:
+        """What is wrong with a script, or a cell with magics, before it runs: all problems that
+        creation would raise, each at its place, and what may not be meant: a table that would be
+        FULL, with why; a source without a declared key; DOWNSTREAM without a reader. Nothing is
+        written. `args` are the values of `:parameters`."""
+        return lint_text(self._open(), text, args)
+
+    def format(self, text: str) -> str:
+        """A script with each clause on a line of its own: its words and comments are the same, in
+        the same order. DT-1001 for a text that has no words of SQL."""
+        return format_cell(text) or text
 
     # -- refreshing -------------------------------------------------------------------------------
 
@@ -671,6 +687,13 @@ class Engine:
         report = lag_report(self.context.catalog, self.table(name), now, _HISTORY)
         return replace(report, records=tuple(self.context.access.told(report.records)))
 
+    def why_late(self, name: str | Name) -> Lateness:
+        """Why a dynamic table is late, in which table the cause lies, and what helps: it, or one
+        upstream, is suspended or fails; a source is gone; a refresh takes longer than the target
+        lag, waits for another one or for a slot of its warehouse; nothing asks for it; no scheduler
+        runs. Its `cause` is None for a table that is on time. DT-1101, DT-1109."""
+        return why_late(self._open(), self.table(name))
+
     def health(self, days: float = 7.0) -> HealthReport:
         """All dynamic tables over the last `days`, at most 14, the worst first: the share of the
         time within the target lag, refreshes and what they cost in seconds, rows and bytes, and why
@@ -678,7 +701,8 @@ class Engine:
         within("days", days, 0.001, HISTORY_DAYS)
         context = self._open()
         nodes = [n for n in self.graph().nodes if n.table and context.access.monitors(n.table.name)]
-        return read_health(context.catalog, nodes, context.clock.now(), days)
+        causes = late_causes(context)
+        return read_health(context.catalog, nodes, causes, context.clock.now(), days)
 
     def frontier(self, name: str | Name) -> FrontierReport:
         """The version of each source that a dynamic table stands on."""

@@ -113,11 +113,13 @@ class Creator:
     def _schema(self) -> str:
         return self.spark.catalog.currentDatabase().lower()
 
-    def define(self, statement: CreateDynamicTable, schema: str | None = None) -> Defined:
-        """The definition of a statement, analysed and checked; creates nothing. Bare names are
-        those of `schema`, or of the session's. DT-52xx for what the session's role may not run: by
-        Spark's plan of the query, as far as the text is understood, and by what the definition
-        came to read."""
+    def define(
+        self, statement: CreateDynamicTable, schema: str | None = None, *, verify: bool = True
+    ) -> Defined:
+        """The definition of a statement, analysed and, with `verify`, checked on rows; creates
+        nothing. Bare names are those of `schema`, or of the session's. DT-52xx for what the
+        session's role may not run: by Spark's plan of the query, as far as the text is understood,
+        and by what the definition came to read."""
         schema = schema or self._schema
         self.sources.catalog.warehouse(statement.warehouse)
         self._require_read(statement.query, schema)
@@ -138,7 +140,7 @@ class Creator:
             self.require_plan(spark, statement.query)
             self._require_condition(spark, request.frozen)
             try:
-                defined = self.definer.define(spark, request, settings)
+                defined = self.definer.define(spark, request, settings, verify=verify)
                 require_clusterable(defined.definition, statement.cluster_by)
                 self.regions.require_fitting(statement.name, defined.definition)
             except DTError as e:

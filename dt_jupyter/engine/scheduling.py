@@ -18,6 +18,7 @@ from dt_jupyter.model import (
     Clock,
     DTError,
     DynamicTable,
+    Reason,
     RefreshState,
     RefreshTrigger,
     Timestamp,
@@ -211,11 +212,15 @@ class Scheduling:
     def _is_alive(self) -> bool:
         """Whether the Spark session is there; once it has ended, nothing is scheduled here any
         more."""
-        end = session_end(self.spark)
+        end = self.session_end()
         if end is not None and self._scheduler is not None:
             self.port.report(error("DT-5124", problem=end))
             threading.Thread(target=self.stop, name="dt-scheduler-end", daemon=True).start()
         return end is None
+
+    def session_end(self) -> str | None:
+        """What became of the Spark session; None while it is there."""
+        return session_end(self.spark)
 
     @property
     def tasks(self) -> TaskWorkers:
@@ -280,13 +285,17 @@ class Scheduling:
         queued = Counter(table.warehouse.lower() for table in tables if table.id in full)
         return queued + Counter(r.warehouse for r in runs if r.code == "CONCURRENCY_LIMIT")
 
+    def waiting(self) -> Mapping[str, Reason]:
+        """By id: what the next refresh of a table waits for, as the scheduler here sees it."""
+        waits = self._scheduler.waits() if self._scheduler is not None else ()
+        return {wait.dt: wait.reason for wait in waits}
+
     def waits(self) -> list[str]:
         """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
         another refresh."""
         catalog = self.port.graph.refresher.sources.catalog
         tables = {table.id: table.name for table in catalog.list()}
-        waits = self._scheduler.waits() if self._scheduler is not None else ()
-        found = {**{w.dt: w.reason for w in waits}, **obstacles_in(catalog)}
+        found = {**self.waiting(), **obstacles_in(catalog)}
         return [f"{tables[i]}: {reason}" for i, reason in found.items() if i in tables]
 
 

@@ -246,7 +246,7 @@ def _parse(context: Context, script: str, args: Mapping[str, Any]) -> _Parsed:
             found.statements.append((statement, schema))
             found.pieces[statement.offset] = piece
             found.read[statement.offset] = _Read(statement, whole)
-            schema = _schema_after(statement, schema)
+            schema = schema_after(statement, schema)
             variables.known |= set_by(statement.text)
     for read in found.read.values():
         if refused := later(read.statement):
@@ -282,7 +282,7 @@ def _ordered(script: str, parsed: Sequence[InSchema]) -> Sequence[InSchema]:
     return found
 
 
-def _schema_after(statement: Statement, schema: str) -> str:
+def schema_after(statement: Statement, schema: str) -> str:
     if isinstance(statement, SparkStatement) and statement.kind is SparkKind.USE:
         return statement.target_parts[-1].lower() if statement.target_parts else schema
     return schema

@@ -58,6 +58,7 @@ from dt_jupyter.model.lake_events import (
     standing_event,
     task_run_event,
 )
+from dt_jupyter.model.late import LateCause, Lateness, Remedy, RemedyKind
 from dt_jupyter.model.names import Name, plain, quote
 from dt_jupyter.model.naming import Named, is_word, name_taken, require_name
 from dt_jupyter.model.plural import count_of, plural_of
@@ -173,6 +174,8 @@ __all__ = [
     "Intent",
     "Isolation",
     "LakeEvent",
+    "LateCause",
+    "Lateness",
     "Leftovers",
     "Level",
     "Mark",
@@ -187,6 +190,8 @@ __all__ = [
     "RefreshState",
     "RefreshStatistics",
     "RefreshTrigger",
+    "Remedy",
+    "RemedyKind",
     "Right",
     "RightsBook",
     "Role",

@@ -19,6 +19,7 @@ from IPython.core.magic import (
 from dt_jupyter.failures import coded, is_frame, is_local_frame
 from dt_jupyter.model import (
     DTError,
+    Lateness,
     Name,
     RefreshRecord,
     RefreshState,
@@ -48,6 +49,7 @@ from dt_jupyter.sql import (
     DtMagic,
     ReplayCommand,
     Unsupported,
+    format_script,
     parse_changes,
     parse_dt,
     parse_dynamic_table,
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
         GraphReport,
         HealthReport,
         LagReport,
+        LintReport,
         ScriptPlan,
         SinkReport,
         StreamReport,
@@ -105,13 +108,16 @@ class DynamicTableMagics(Magics):
             print(page_of_code(asked.args.get("code")))
             return
         if asked.command == "sql":
-            self._script(asked)
+            if "lint" in asked.args or "format" in asked.args:
+                self._look(asked)
+            else:
+                self._script(asked)
             return
         with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command, spec = _COMMANDS[asked.command], _SPECS[asked.command]
             given = [asked.args.get((spec.positional or "").lower())]
-            given += [asked.args["as"]] if "as" in asked.args else []
+            given += [asked.args[key] for key in ("as", "html") if key in asked.args]
             value = command(self.notebook, engine, *given)
         self._keep(asked.out, value)
 
@@ -210,6 +216,23 @@ class DynamicTableMagics(Magics):
         show_below(explanation_message(found, f"Dry run: nothing was {what}."))
         return found
 
+    def _look(self, asked: DtMagic) -> None:
+        """What is wrong with a script, or the script laid out in its cell; nothing is run."""
+        script, shell = asked.sql or "", self.notebook.shell
+        if "format" in asked.args:
+            laid_out = format_script(script)
+            if laid_out is None:
+                print(_UNCHANGED)
+            else:
+                shell.set_next_input(f"%%dt\n{laid_out}", replace=True)
+            return
+        with _interrupted("nothing was changed."):
+            engine = self.notebook.require()
+            given = {n: v for n, v in shell.user_ns.items() if f":{n}" in script}
+            found = engine.lint(script, parameters(script, given) if given else None)
+        print(found)
+        self._keep(asked.out, found)
+
     def _script(self, asked: DtMagic) -> None:
         """Each statement's result is shown as soon as it is there."""
         script = asked.sql or ""
@@ -304,8 +327,17 @@ def read_steps(replay: Replay) -> Iterator[Step]:
         yield found
 
 
-def _graph(notebook: Notebook, engine: Engine, _: str | None) -> GraphReport:
-    return shown_live(notebook, engine.graph())
+def _graph(
+    notebook: Notebook, engine: Engine, _: str | None, html: str | None = None
+) -> GraphReport:
+    """Below the cell, or in a file that was not there before."""
+    if html is None:
+        return shown_live(notebook, engine.graph())
+    from dt_jupyter.dispatch import graph_page
+
+    _write_new(html, graph_page(engine))
+    print(f"The graph and its state written to {html}.")
+    return engine.graph()
 
 
 def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | SinkReport:
@@ -393,6 +425,12 @@ def _health(notebook: Notebook, engine: Engine, _: str | None) -> HealthReport:
     return found
 
 
+def _why(notebook: Notebook, engine: Engine, name: str | None) -> Lateness:
+    found = engine.why_late(name or "")
+    print(found)
+    return found
+
+
 def _refresh(notebook: Notebook, engine: Engine, name: str | None) -> RefreshRecord:
     from dt_jupyter.engine import failure_of
 
@@ -412,25 +450,50 @@ def _export(notebook: Notebook, engine: Engine, file: str | None) -> str:
     if file is None:
         print(script, end="")
         return script
-    try:
-        with Path(file).open("x", encoding="utf-8") as opened:
-            opened.write(script)
-    except FileExistsError:
-        problem, hint = "the file already exists", "Name another file, or delete that one."
-        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from None
+    _write_new(file, script)
     print(f"Definitions written to {file}.")
     return script
 
 
-def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
-    """What the script in a file would change; `dt.apply(plan)` does it."""
+def _write_new(file: str, text: str) -> None:
+    """DT-1003 for a file that is there."""
     try:
-        script = Path(file or "").read_text("utf-8")
+        with Path(file).open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        problem, hint = "the file already exists", "Name another file, or delete that one."
+        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from None
+
+
+def _read_script(file: str | None) -> str:
+    """DT-1003 for one that cannot be read."""
+    try:
+        return Path(file or "").read_text("utf-8")
     except (OSError, UnicodeDecodeError) as e:
         hint = "Name a script of definitions, as %dt export FILE writes it."
         problem = f"it cannot be read ({type(e).__name__})"
         raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from e
-    plan = engine.plan(script)
+
+
+def _lint(notebook: Notebook, engine: Engine, file: str | None) -> LintReport:
+    found = engine.lint(_read_script(file))
+    print(found)
+    return found
+
+
+def _format(notebook: Notebook, engine: Engine, file: str | None) -> str:
+    script = _read_script(file)
+    laid_out = format_script(script)
+    print(_UNCHANGED if laid_out is None else laid_out)
+    return laid_out or script
+
+
+_UNCHANGED = "Left as it is: it cannot be laid out with the same words in the same order."
+
+
+def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
+    """What the script in a file would change; `dt.apply(plan)` does it."""
+    plan = engine.plan(_read_script(file))
     if is_live(notebook.shell):
         show_below(plan)
     else:
@@ -459,10 +522,13 @@ _COMMANDS: dict[str, Callable[..., object]] = {
     "verify": _verify,
     "status": _status,
     "health": _health,
+    "why": _why,
     "refresh": _refresh,
     "export": _export,
     "load": _load,
     "plan": _plan,
+    "lint": _lint,
+    "format": _format,
 }
 
 

@@ -12,8 +12,13 @@ from .explanation_values import (
     Verifications as Verifications,
     validation_sentence as validation_sentence,
 )
-from .export import export_script as export_script, task_definition as task_definition
+from .export import (
+    editable_definition as editable_definition,
+    export_script as export_script,
+    task_definition as task_definition,
+)
 from .export_functions import registration as registration
+from .failure_parts import FailureReport as FailureReport, failure_report as failure_report
 from .graph_report import (
     Nodes as Nodes,
     sink_node as sink_node,
@@ -22,11 +27,17 @@ from .graph_report import (
 from .health import (
     HealthReport as HealthReport,
     TableHealth as TableHealth,
+    measure_table as measure_table,
     read_health as read_health,
 )
 from .lineage import (
     Lineage as Lineage,
     Lineages as Lineages,
+)
+from .lint_report import (
+    LintProblem as LintProblem,
+    LintReport as LintReport,
+    LintSeverity as LintSeverity,
 )
 from .profile import (
     ColumnProfile as ColumnProfile,

@@ -128,13 +128,35 @@ def _view(view: ViewSource) -> _Object:
 
 def _table(table: DynamicTable) -> _Object:
     definition, schema = table.definition, table.definition.current_schema
-    name = _target(table.name, schema)
-    lines = [f"CREATE DYNAMIC TABLE IF NOT EXISTS {name}{_columns(definition.listed)}"]
-    lines += [f"  {option}" for option in _options(table)]
-    lines += [f"  FROZEN WHERE ({definition.frozen.where})"] if definition.frozen else []
-    statement = "\n".join([*lines, "AS", definition.query.strip()])
+    statement = _statement(table, "CREATE DYNAMIC TABLE IF NOT EXISTS")
     reads = _reads(definition.query, schema)
     return _Object(table.name, schema, reads, statement, definition.settings)
+
+
+def _statement(table: DynamicTable, create: str) -> str:
+    definition = table.definition
+    name = _target(table.name, definition.current_schema)
+    lines = [f"{create} {name}{_columns(definition.listed)}"]
+    lines += [f"  {option}" for option in _options(table)]
+    lines += [f"  FROZEN WHERE ({definition.frozen.where})"] if definition.frozen else []
+    return "\n".join([*lines, "AS", definition.query.strip()])
+
+
+def editable_definition(subject: DynamicTable | ViewSource | Task) -> str:
+    """The statement that changes it: edited, and run again. Names without a schema mean what they
+    meant when it was made."""
+    match subject:
+        case DynamicTable():
+            schema = subject.definition.current_schema
+            text = _statement(subject, "CREATE OR ALTER DYNAMIC TABLE")
+        case ViewSource():
+            schema, text = subject.name.schema, _view(subject).statement
+            text = text.replace("CREATE VIEW IF NOT EXISTS", "CREATE OR REPLACE VIEW", 1)
+        case Task():
+            schema = subject.schema
+            text = task_definition(subject)
+            text = text.replace("CREATE TASK IF NOT EXISTS", "CREATE OR REPLACE TASK", 1)
+    return text if schema == "default" else f"USE {plain(schema)};\n{text};\nUSE default"
 
 
 def _target(name: Name, schema: str) -> str:

@@ -3,12 +3,13 @@ refreshes cost, and why one is late now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import (
     DynamicTable,
+    LateCause,
     Name,
     RefreshAction,
     RefreshState,
@@ -29,7 +30,8 @@ class TableHealth:
     now and `p95` the 95th percentile over the days, in seconds, None if unknown. `refreshes` counts
     those that changed rows, `recomputed` those of them that computed all rows, `failed` those that
     failed; `seconds`, `rows` and `bytes` are the totals of time, of rows inserted and deleted, and
-    of bytes written. `cause` says why it is not fresh now."""
+    of bytes written. `days` is how much of the time it was there, `cause` says why it is not fresh
+    now."""
 
     name: Name
     target: TargetLag
@@ -42,7 +44,8 @@ class TableHealth:
     seconds: float
     rows: int
     bytes: int
-    cause: str | None
+    days: float
+    cause: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,16 +67,26 @@ class HealthReport:
 
 
 def read_health(
-    catalog: Catalog, nodes: Iterable[GraphNode], now: Timestamp, days: float
+    catalog: Catalog,
+    nodes: Iterable[GraphNode],
+    causes: Mapping[str, LateCause],
+    now: Timestamp,
+    days: float,
 ) -> HealthReport:
-    """The health of the dynamic tables among `nodes`, from the history of the last `days`."""
-    found = [_measure(catalog, node, node.table, now, days) for node in nodes if node.table]
+    """The health of the dynamic tables among `nodes`, from the history of the last `days`;
+    `causes`, by id, say why one is late."""
+    found = [
+        replace(measure_table(catalog, node.table, now, days), cause=_cause(node, causes))
+        for node in nodes
+        if node.table
+    ]
     return HealthReport(days, tuple(sorted(found, key=_worst_first)))
 
 
-def _measure(
-    catalog: Catalog, node: GraphNode, table: DynamicTable, now: Timestamp, days: float
+def measure_table(
+    catalog: Catalog, table: DynamicTable, now: Timestamp, days: float
 ) -> TableHealth:
+    """One table over the last `days`, or since it was created, where that is shorter."""
     total = read_lag_days(catalog, table, now, days).total
     records = catalog.working(table.id, now.plus(-days * DAY_SECONDS))
     done = [r for r in records if r.state is RefreshState.SUCCEEDED]
@@ -81,7 +94,7 @@ def _measure(
         table.name,
         table.target_lag,
         total.within,
-        node.lag,
+        now.since(table.data_timestamp) if table.data_timestamp is not None else None,
         total.p95,
         refreshes=len(done),
         recomputed=sum(r.action in _RECOMPUTED for r in done),
@@ -89,8 +102,14 @@ def _measure(
         seconds=sum(r.duration or 0.0 for r in records),
         rows=sum(r.statistics.inserted_rows + r.statistics.deleted_rows for r in done),
         bytes=sum(r.statistics.bytes_written for r in done),
-        cause=node.obstacle,
+        days=min(days, now.since(table.created) / DAY_SECONDS),
     )
+
+
+def _cause(node: GraphNode, causes: Mapping[str, LateCause]) -> str | None:
+    """What its quarantine says, or why it is late."""
+    found = causes.get(node.table.id) if node.table is not None else None
+    return node.problem or (found.sentence if found is not None else None)
 
 
 def _worst_first(table: TableHealth) -> tuple[float, int, str]:

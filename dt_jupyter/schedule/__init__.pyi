@@ -26,6 +26,11 @@ from .lag_days import (
     lag_over_days as lag_over_days,
     lag_quantiles as lag_quantiles,
 )
+from .lateness_causes import (
+    SOURCE_GONE as SOURCE_GONE,
+    LakeStanding as LakeStanding,
+    late_cause as late_cause,
+)
 from .obstacle import (
     NO_READER as NO_READER,
     held_back as held_back,

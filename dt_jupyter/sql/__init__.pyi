@@ -36,6 +36,12 @@ from .grammar.functions import (
     qualified_name as qualified_name,
     replace_spans as replace_spans,
 )
+from .grammar.magic_cell import (
+    CellKind as CellKind,
+    CellPart as CellPart,
+    cell_parts as cell_parts,
+    format_cell as format_cell,
+)
 from .grammar.magic_options import (
     ChangesCommand as ChangesCommand,
     DtMagic as DtMagic,
@@ -110,6 +116,7 @@ from .grammar.unsupported import later as later
 from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
 from .text.item_names import unnamed_items as unnamed_items
+from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
 from .text.limits import is_large as is_large

@@ -7,6 +7,7 @@ from .change_table import (
 from .details import Folded as Folded
 from .errors import error_html as error_html, error_text as error_text
 from .graph import NOT_REFRESHED as NOT_REFRESHED, graph_svg as graph_svg
+from .graph_page import NodeState as NodeState, graph_document as graph_document
 from .graph_words import graph_dot as graph_dot, graph_text as graph_text
 from .lag import lag_svg as lag_svg, lag_text as lag_text
 from .picture import Panel as Panel, Picture as Picture, show as show

@@ -15,6 +15,11 @@ LARGEST_IMAGE = 1 << 19
 """Characters of an SVG that a notebook holds a second time, as an image."""
 
 
+_NOTHING_OUTSIDE = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+
+
 def shell(*parts: str) -> Markup:
     """A scoped container with its style sheet."""
     return element("div", raw_css(html_css()), *parts, class_="dtj dtj-box")
@@ -36,6 +41,33 @@ def drawing(svg: Markup, text: str) -> Markup:
         element("div", told, class_="dtj-plain"),
         element("div", svg, class_="dtj-live", hidden=True, style="display:none"),
     )
+
+
+def script_page(body: Markup, title: str, css: str, data: str, script: str) -> str:
+    """As `page`, light or dark as the reader's system is, with JSON `data` that a module of our own
+    draws. Nothing is loaded from elsewhere: its policy allows no connection at all."""
+    meta = (
+        '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f'content="{_NOTHING_OUTSIDE}">'
+    )
+    scheme = (
+        "<script>if(matchMedia('(prefers-color-scheme: dark)').matches)"
+        "document.documentElement.setAttribute('theme','dark')</script>"
+    )
+    head = element(
+        "head",
+        Markup(meta),
+        element("title", title),
+        Markup(scheme),
+        raw_css(css.replace("\n", "")),
+    )
+    code = script.replace("</script", "<\\/script")
+    drawn = (
+        f'<script type="application/json" id="graph-data">{data}</script>'
+        f'<script type="module">{code}</script>'
+    )
+    whole = element("html", head, element("body", body, Markup(drawn)), lang="en")
+    return f"<!DOCTYPE html>\n{whole}\n"
 
 
 def page(body: Markup, title: str) -> str:

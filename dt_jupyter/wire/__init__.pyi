@@ -1,4 +1,9 @@
-from .alert_messages import AlertRow as AlertRow, AlertsMessage as AlertsMessage
+from .alert_messages import (
+    AlertRow as AlertRow,
+    AlertsMessage as AlertsMessage,
+    LateRow as LateRow,
+    RemedyRow as RemedyRow,
+)
 from .live_messages import (
     Ask as Ask,
     CatalogueItem as CatalogueItem,
@@ -8,12 +13,18 @@ from .live_messages import (
     DoneMessage as DoneMessage,
     EventMessage as EventMessage,
     Fact as Fact,
+    FailureMessage as FailureMessage,
     Frontier as Frontier,
     FrontiersMessage as FrontiersMessage,
     FrontierSource as FrontierSource,
+    HealthMessage as HealthMessage,
+    HealthRow as HealthRow,
     HelloMessage as HelloMessage,
     LineageMessage as LineageMessage,
+    LintMessage as LintMessage,
     LiveMessage as LiveMessage,
+    PageMessage as PageMessage,
+    Problem as Problem,
     ProfileMessage as ProfileMessage,
     ReplayMessage as ReplayMessage,
     ReplayStep as ReplayStep,

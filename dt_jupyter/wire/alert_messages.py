@@ -1,4 +1,4 @@
-"""What a page hears of the alerts of a lake."""
+"""What a page hears of the alerts of a lake, and of what helps."""
 
 from __future__ import annotations
 
@@ -6,15 +6,41 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dt_jupyter.model import AlertKind
+from dt_jupyter.model import AlertKind, RemedyKind
 from dt_jupyter.wire.schema import check_instants, message_json, redact_fields
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyRow:
+    """A button: what it says, and what it does with the table or warehouse `name`; `target_lag` in
+    seconds, where it raises one."""
+
+    kind: RemedyKind
+    label: str
+    name: str
+    target_lag: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LateRow:
+    """Why a dynamic table is late, or held back, and what helps; `root` is the table in which the
+    cause lies, where that is another one."""
+
+    code: str
+    sentence: str
+    root: str | None = None
+    remedies: tuple[RemedyRow, ...] = ()
+
+    def __post_init__(self) -> None:
+        redact_fields(self, "sentence")
 
 
 @dataclass(frozen=True, slots=True)
 class AlertRow:
     """An alert that stands since `since`; `name` is that of its node. Its kind, name and `since`
     together tell one episode from the next. Of one that is late `behind_since` is where its lag
-    counts from, `target` how large that may be, in seconds, and `cause` what keeps it."""
+    counts from, `target` how large that may be, in seconds, and `cause` what keeps it;
+    `remedies` are the buttons that help."""
 
     kind: AlertKind
     of: str
@@ -25,6 +51,7 @@ class AlertRow:
     behind_since: datetime | None = None
     target: float | None = None
     cause: str | None = None
+    remedies: tuple[RemedyRow, ...] = ()
 
     def __post_init__(self) -> None:
         check_instants(self)
@@ -46,4 +73,4 @@ class AlertsMessage:
         return message_json("alerts", self)
 
 
-__all__ = ["AlertRow", "AlertsMessage"]
+__all__ = ["AlertRow", "AlertsMessage", "LateRow", "RemedyRow"]

@@ -11,8 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from dt_jupyter.model import Happened, Mark, RefreshMode
-from dt_jupyter.wire.alert_messages import AlertsMessage
+from dt_jupyter.model import Happened, Mark, RefreshMode, TargetLag
+from dt_jupyter.wire.alert_messages import AlertsMessage, LateRow
 from dt_jupyter.wire.messages import (
     CardMessage,
     Column,
@@ -237,9 +237,47 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class HealthRow:
+    """A dynamic table over some days: `within` is the share of the time in which its lag was within
+    the target, `lag` its lag now and `p95` the 95th percentile, in seconds (None: unknown).
+    `refreshes` are those that changed rows, of which `recomputed` computed all of them;
+    `seconds` and `bytes` are what they took and wrote."""
+
+    name: str
+    schema: str
+    target: TargetLag
+    within: float | None
+    lag: float | None
+    p95: float | None
+    refreshes: int
+    recomputed: int
+    failed: int
+    seconds: float
+    rows: int
+    bytes: int
+    days: float
+    cause: str | None = None
+
+    def __post_init__(self) -> None:
+        redact_fields(self, "cause")
+
+
+@dataclass(frozen=True, slots=True)
+class HealthMessage:
+    """The dynamic tables of a lake over the last `days`, those least within their target first."""
+
+    days: float
+    tables: tuple[HealthRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("health", self)
+
+
+@dataclass(frozen=True, slots=True)
 class DetailMessage:
     """All about one dynamic table: its card, its tree, the statements of its next refresh, what
-    was decided and why, the figures of its last refresh, and its newest refreshes."""
+    was decided and why, the figures of its last refresh, and its newest refreshes; why it is late,
+    and what it costs."""
 
     name: str
     refresh_mode: RefreshMode
@@ -253,6 +291,8 @@ class DetailMessage:
     statistics: tuple[Fact, ...]
     history: HistoryMessage
     error: ErrorMessage | None = None
+    late: LateRow | None = None
+    cost: HealthRow | None = None
 
     def __post_init__(self) -> None:
         redact_fields(self, "mode_reason", "decision")
@@ -374,6 +414,59 @@ class ScriptMessage:
         return message_json("script", self)
 
 
+@dataclass(frozen=True, slots=True)
+class FailureMessage:
+    """The last failure of `name`, `at` when it was: the error with the place in the query, the
+    `expression` and the first `row` that failed, where they are known, and what to do."""
+
+    name: str
+    at: datetime
+    error: ErrorMessage
+    expression: str | None = None
+    row: str | None = None
+    steps: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        redact_fields(self, "row")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("failure", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Of a text at [start, end), in characters; `severity` is error or warning."""
+
+    severity: str
+    code: str
+    sentence: str
+    hint: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LintMessage:
+    """The problems of a text, in the order of their places."""
+
+    problems: tuple[Problem, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("lint", self)
+
+
+@dataclass(frozen=True, slots=True)
+class PageMessage:
+    """A whole HTML document, to be saved under `file`."""
+
+    file: str
+    html: str
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("page", self)
+
+
 class Ask(StrEnum):
     """What can be asked. The lower ones act."""
 
@@ -389,6 +482,12 @@ class Ask(StrEnum):
     SOURCE = "source"
     LINEAGE = "lineage"
     EXPORT = "export"
+    HEALTH = "health"
+    DEFINITION = "definition"
+    FAILURE = "failure"
+    LINT = "lint"
+    PAGE = "page"
+    VERIFY = "verify"
     PROFILE = "profile"
     REPLAY = "replay"
     ROWS = "rows"
@@ -404,6 +503,8 @@ class Ask(StrEnum):
     DROP = "drop"
     RESET = "reset"
     RETRY_DEAD_LETTERS = "retry_dead_letters"
+    RESUME_WAREHOUSE = "resume_warehouse"
+    START_SCHEDULER = "start_scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,7 +514,7 @@ class Request:
     the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
     version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
     seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and
-    `interval` (between arrivals) in seconds and `concurrency`.
+    `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT.
     """
 
     id: int
@@ -431,6 +532,7 @@ class Request:
     refresh_seconds: float | None = None
     interval: float | None = None
     concurrency: int | None = None
+    text: str | None = None
 
 
 LiveMessage = (
@@ -438,6 +540,7 @@ LiveMessage = (
     | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage
     | LineageMessage
     | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
+    | HealthMessage | FailureMessage | LintMessage | PageMessage
     | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip
 

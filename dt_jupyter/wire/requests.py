@@ -15,6 +15,8 @@ from dt_jupyter.wire.live_messages import Ask, Request
 
 _LONGEST = 2_000
 """Characters of a text in a request."""
+_LONGEST_CELL = 200_000
+"""Characters of a cell."""
 _LARGEST = 1e12
 NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",), Ask.TASK: ("name",),
@@ -24,7 +26,8 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.REFRESH_FULL: ("name",),
     Ask.CANCEL: ("name",), Ask.STOP: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
     Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
-    Ask.RETRY_DEAD_LETTERS: ("name",),
+    Ask.RETRY_DEAD_LETTERS: ("name",), Ask.DEFINITION: ("name",), Ask.FAILURE: ("name",),
+    Ask.VERIFY: ("name",), Ask.RESUME_WAREHOUSE: ("name",), Ask.LINT: ("text",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
 _POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")
@@ -45,7 +48,8 @@ def parse_request(value: object) -> Request:
         if key not in kinds:
             hint = did_you_mean(str(key), list(kinds))
             raise _bad(f"there is no field {str(key)[:40]!r}", hint)
-        if not _fits(field, kinds[key]):
+        longest = _LONGEST_CELL if key == "text" else _LONGEST
+        if not _fits(field, kinds[key], longest):
             raise _bad(f"{key} is not a {_word(kinds[key])}")
     for key in ("id", "ask"):
         if key not in value:
@@ -78,11 +82,11 @@ def _types(hint: Any) -> tuple[type, ...]:
     return tuple(str if p is Ask else p for p in parts)
 
 
-def _fits(value: object, kinds: tuple[type, ...]) -> bool:
+def _fits(value: object, kinds: tuple[type, ...], longest: int) -> bool:
     if value is None:
         return type(None) in kinds
     if isinstance(value, str):
-        return str in kinds and len(value) <= _LONGEST
+        return str in kinds and len(value) <= longest
     if float in kinds:
         return _whole(value) or (isinstance(value, float) and math.isfinite(value))
     return int in kinds and _whole(value)

@@ -19,6 +19,7 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
   refresh_seconds: null,
   interval: null,
   concurrency: null,
+  text: null,
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */
@@ -30,6 +31,8 @@ const JOBS: ReadonlySet<Ask> = new Set([
   'refresh',
   'reset',
   'pin',
+  'verify',
+  'page',
 ]);
 
 const SECONDS = 60;

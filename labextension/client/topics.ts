@@ -3,7 +3,16 @@ import type { Question } from '../view/elements/dom';
 import type { EventMessage, GraphMessage, LiveMessage } from '../view/wire';
 
 export type Topic =
-  'graph' | 'catalogue' | 'frontiers' | 'streams' | 'detail' | 'sink' | 'task' | 'source' | 'lag';
+  | 'graph'
+  | 'catalogue'
+  | 'frontiers'
+  | 'streams'
+  | 'health'
+  | 'detail'
+  | 'sink'
+  | 'task'
+  | 'source'
+  | 'lag';
 
 export type MessageOf<T extends Topic> = Extract<LiveMessage, { readonly type: T }>;
 
@@ -21,6 +30,7 @@ export const TOPICS: readonly Topic[] = [
   'catalogue',
   'frontiers',
   'streams',
+  'health',
   'detail',
   'sink',
   'task',

@@ -26,6 +26,7 @@ import type { Place } from './place';
 import { notifier } from './notify';
 import { followSettings, type Preferences } from './preferences';
 import { followStops } from './stopButtons';
+import { Linter } from './linter';
 import { Toasts } from './toasts';
 
 const CATEGORY = 'Dynamic Tables';
@@ -63,7 +64,12 @@ function activate(
   const memory = new Memory(state);
   const openGraph = () => void app.commands.execute(COMMANDS.graph);
   const tell = (failure: string) => void Notification.error(failure);
-  const preferences: Preferences = { side: 'right', live: true, direction: 'automatic' };
+  const preferences: Preferences = {
+    side: 'right',
+    live: true,
+    problems: true,
+    direction: 'automatic',
+  };
   const panel = new LineagePanel(kernels, memory, preferences, openGraph, tell);
   panel.id = 'dt-jupyter-panel';
   panel.title.icon = panelIcon;
@@ -86,6 +92,7 @@ function activate(
   notebooks.currentChanged.connect((_, widget) => show(widget));
   consoles?.currentChanged.connect((_, widget) => show(widget));
   show(null);
+  new Linter(notebooks, kernels, () => preferences.problems);
   app.serviceManager.kernels.runningChanged.connect((_, models) =>
     kernels.forget(new Set(models.map(({ id }) => id))),
   );

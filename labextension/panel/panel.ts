@@ -4,6 +4,7 @@ import { Widget } from '@lumino/widgets';
 import type { Session } from '../client/session';
 import { type Beside, h } from '../view/elements/dom';
 import { button } from '../view/elements/parts';
+import { download } from '../view/elements/save';
 import { templateFor } from '../view/elements/template';
 import { oneLine } from '../view/elements/text';
 import { adopt } from '../view/elements/theme';
@@ -180,6 +181,18 @@ export class LineagePanel extends Widget {
     }
   }
 
+  /** Hands the graph and its state as a document to the browser's downloads. */
+  private async _save(session: Session): Promise<void> {
+    try {
+      const answer = await session.ask({ ask: 'page' });
+      if (answer.type === 'page') {
+        download(answer.html, answer.file, 'text/html');
+      }
+    } catch (failure) {
+      this._tell((failure as Error).message);
+    }
+  }
+
   private _drawHead(held: Held | null, full: boolean): void {
     const phase = held?.session.client.phase;
     const hello = phase?.is === 'live' ? phase.hello : null;
@@ -211,6 +224,11 @@ export class LineagePanel extends Widget {
         ? [
             tool('+', 'New dynamic table', () => void this.insertTemplate()),
             tool('⇩', 'Export definitions to a cell', () => void this._export(held!.session)),
+            tool(
+              '⤓',
+              'Save the graph and its state as an HTML file',
+              () => void this._save(held!.session),
+            ),
             tool('⟳', 'Reload', () => held!.session.refresh()),
             tool('⤢', 'Open the graph as a tab', this._openGraph),
           ]

@@ -6,6 +6,7 @@ import { mountDag } from '../view/dag/index';
 import { mountDetail, mountSink, mountSource, mountTask } from '../view/detail/index';
 import { mountFrontiers } from '../view/frontiers/index';
 import { nothing } from '../view/elements/parts';
+import { mountHealth } from '../view/health/index';
 import { mountReplay } from '../view/replay/index';
 import { mountSawtooth } from '../view/lag/index';
 import { mountStreams } from '../view/streams/index';
@@ -13,7 +14,8 @@ import { type Pane, together, topicPane, whileSeen } from '../client/pane';
 import { kindOf } from './kinds';
 import { replayPane } from './replayPane';
 
-export type TabName = 'graph' | 'catalogue' | 'details' | 'frontiers' | 'streams' | 'replay';
+export type TabName =
+  'graph' | 'catalogue' | 'details' | 'frontiers' | 'streams' | 'health' | 'replay';
 
 export interface Tab {
   readonly label: string;
@@ -41,6 +43,10 @@ export const TABS: Readonly<Record<TabName, Tab>> = {
   streams: {
     label: 'Streams',
     make: (root, session) => topicPane(root, session, { topic: 'streams', mount: mountStreams }),
+  },
+  health: {
+    label: 'Health',
+    make: (root, session) => topicPane(root, session, { topic: 'health', mount: mountHealth }),
   },
   replay: {
     label: 'Replay',

@@ -6,6 +6,7 @@ import type { GraphLayout } from './panes';
 export interface Preferences {
   side: 'left' | 'right';
   live: boolean;
+  problems: boolean;
   direction: 'automatic' | 'down' | 'right';
 }
 

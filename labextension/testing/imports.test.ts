@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   view: [],
   client: ['view'],
   editor: [],
-  panel: ['view', 'client'],
+  panel: ['view', 'client', 'editor'],
   widget: ['view', 'client'],
   testing: ['view', 'client'],
 };

@@ -174,6 +174,7 @@ export const alert = (
   behind_since: null,
   target: null,
   cause: null,
+  remedies: [],
   ...more,
 });
 

@@ -150,7 +150,17 @@ export interface EventMessage {
 
 export type AlertKind = 'FAILED' | 'LATE' | 'SUSPENDED' | 'STALE' | 'REFUSED';
 
-/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it. */
+export type RemedyKind = 'resume' | 'refresh' | 'raise_lag' | 'resume_warehouse' | 'start_scheduler' | 'show' | 'explain';
+
+/** A button: what it says, and what it does with the table or warehouse `name`; `target_lag` in seconds, where it raises one. */
+export interface RemedyRow {
+  readonly kind: RemedyKind;
+  readonly label: string;
+  readonly name: string;
+  readonly target_lag: number | null;
+}
+
+/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it; `remedies` are the buttons that help. */
 export interface AlertRow {
   readonly kind: AlertKind;
   readonly of: string;
@@ -161,6 +171,7 @@ export interface AlertRow {
   readonly behind_since: Instant | null;
   readonly target: number | null;
   readonly cause: string | null;
+  readonly remedies: readonly RemedyRow[];
 }
 
 /** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */
@@ -377,7 +388,33 @@ export interface ErrorMessage {
   readonly page: string | null;
 }
 
-/** All about one dynamic table: its card, its tree, the statements of its next refresh, what was decided and why, the figures of its last refresh, and its newest refreshes. */
+/** Why a dynamic table is late, or held back, and what helps; `root` is the table in which the cause lies, where that is another one. */
+export interface LateRow {
+  readonly code: string;
+  readonly sentence: string;
+  readonly root: string | null;
+  readonly remedies: readonly RemedyRow[];
+}
+
+/** A dynamic table over some days: `within` is the share of the time in which its lag was within the target, `lag` its lag now and `p95` the 95th percentile, in seconds (None: unknown). `refreshes` are those that changed rows, of which `recomputed` computed all of them; `seconds` and `bytes` are what they took and wrote. */
+export interface HealthRow {
+  readonly name: string;
+  readonly schema: string;
+  readonly target: TargetLag;
+  readonly within: number | null;
+  readonly lag: number | null;
+  readonly p95: number | null;
+  readonly refreshes: number;
+  readonly recomputed: number;
+  readonly failed: number;
+  readonly seconds: number;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly days: number;
+  readonly cause: string | null;
+}
+
+/** All about one dynamic table: its card, its tree, the statements of its next refresh, what was decided and why, the figures of its last refresh, and its newest refreshes; why it is late, and what it costs. */
 export interface DetailMessage {
   readonly type: 'detail';
   readonly version: number;
@@ -393,6 +430,8 @@ export interface DetailMessage {
   readonly statistics: readonly Fact[];
   readonly history: HistoryMessage;
   readonly error: ErrorMessage | null;
+  readonly late: LateRow | null;
+  readonly cost: HealthRow | null;
 }
 
 /** A sink as created or described: where it stands, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
@@ -532,6 +571,51 @@ export interface SimulationMessage {
   readonly load: number;
 }
 
+/** The dynamic tables of a lake over the last `days`, those least within their target first. */
+export interface HealthMessage {
+  readonly type: 'health';
+  readonly version: number;
+  readonly days: number;
+  readonly tables: readonly HealthRow[];
+}
+
+/** The last failure of `name`, `at` when it was: the error with the place in the query, the `expression` and the first `row` that failed, where they are known, and what to do. */
+export interface FailureMessage {
+  readonly type: 'failure';
+  readonly version: number;
+  readonly name: string;
+  readonly at: Instant;
+  readonly error: ErrorMessage;
+  readonly expression: string | null;
+  readonly row: string | null;
+  readonly steps: readonly string[];
+}
+
+/** Of a text at [start, end), in characters; `severity` is error or warning. */
+export interface Problem {
+  readonly severity: string;
+  readonly code: string;
+  readonly sentence: string;
+  readonly hint: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The problems of a text, in the order of their places. */
+export interface LintMessage {
+  readonly type: 'lint';
+  readonly version: number;
+  readonly problems: readonly Problem[];
+}
+
+/** A whole HTML document, to be saved under `file`. */
+export interface PageMessage {
+  readonly type: 'page';
+  readonly version: number;
+  readonly file: string;
+  readonly html: string;
+}
+
 /** The definitions of the lake as an SQL script. */
 export interface ScriptMessage {
   readonly type: 'script';
@@ -546,9 +630,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'health' | 'definition' | 'failure' | 'lint' | 'page' | 'verify' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters' | 'resume_warehouse' | 'start_scheduler';
 
-/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -565,12 +649,13 @@ export interface Request {
   readonly refresh_seconds: number | null;
   readonly interval: number | null;
   readonly concurrency: number | null;
+  readonly text: string | null;
 }
 
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -11,6 +11,7 @@ import { mountCatalogue } from '../view/catalogue/index';
 import { mountDag } from '../view/dag/index';
 import { mountDetail, mountSink, mountSource, mountTask } from '../view/detail/index';
 import { h, type View } from '../view/elements/dom';
+import { mountHealth } from '../view/health/index';
 import { mountFrontiers } from '../view/frontiers/index';
 import { mountReplay } from '../view/replay/index';
 import { mountSawtooth } from '../view/lag/index';
@@ -41,6 +42,7 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
   catalogue: single('catalogue', mountCatalogue),
   frontiers: single('frontiers', mountFrontiers),
   streams: single('streams', mountStreams),
+  health: single('health', mountHealth),
   lag: single('lag', mountSawtooth),
   detail: single('detail', mountDetail),
   sink: single('sink', mountSink),

@@ -145,6 +145,10 @@ class Access:
         if self.bound and (name, right) != (DEFAULT_WAREHOUSE, Right.USAGE):
             require(self.book, self.role, right, Securable.of(Named.WAREHOUSE, name))
 
+    def may_warehouse(self, right: Right, name: str) -> bool:
+        on = Securable.of(Named.WAREHOUSE, name)
+        return not self.bound or self.book.holds(self.role, right, on)
+
     def require_create(self, kind: Named, name: Name, *, replaces: bool = False) -> None:
         """DT-5201 for who may not make something of that kind in that schema; nothing where
         something bears the name and stays."""

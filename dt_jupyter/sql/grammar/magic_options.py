@@ -6,7 +6,7 @@ A magic is another spelling of a statement: it gives the same value as the SQL.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -177,7 +177,7 @@ def parse_dt(line: str, cell: str | None = None) -> DtMagic:
     """
     if cell is not None:
         args = _read(SQL, line)
-        return DtMagic("sql", {}, cell, _variable(line, args), "--help" in args)
+        return DtMagic("sql", _looks(args), cell, _variable(line, args), "--help" in args)
     words = _words(line)
     leading = 0
     while leading < len(words) and (option := SQL.option(words[leading].text)):
@@ -188,9 +188,13 @@ def parse_dt(line: str, cell: str | None = None) -> DtMagic:
     _reject_typo(line, words[leading:])
     start = words[leading].start if leading < len(words) else len(line)
     args = _read(SQL, line, words[:leading])
-    return DtMagic(
-        "sql", {}, line[start:].strip(), _variable(line, args), "--help" in args or not words
-    )
+    shows = "--help" in args or not words
+    return DtMagic("sql", _looks(args), line[start:].strip(), _variable(line, args), shows)
+
+
+def _looks(args: Mapping[str, _Arg]) -> dict[str, str]:
+    """The switches with which a script is looked at, and not run."""
+    return {look: "" for look in ("lint", "format") if f"--{look}" in args}
 
 
 def parse_changes(

@@ -92,7 +92,10 @@ DT: tuple[MagicSpec, ...] = (
                MagicOption(("--catalog",), "keep the lake's catalog in this PostgreSQL database",
                            "URL", (), "--catalog postgresql+psycopg://me@host/lakes"), _HELP),
               "lake", ("%dt connect", "%dt connect my_lake")),
-    MagicSpec("graph", "%dt graph", "Shows the graph of dynamic tables.", _COMMON),
+    MagicSpec("graph", "%dt graph [--html FILE]", "Shows the graph of dynamic tables.",
+              (MagicOption(("--html",), "write it with the state of all tables as one HTML file",
+                           "FILE", (), "--html graph.html"), *_COMMON),
+              None, ("%dt graph", "%dt graph --html graph.html")),
     MagicSpec("lag", "%dt lag NAME", f"Shows the lag of {_NAMED}, or of a sink.", _COMMON,
               "NAME", ("%dt lag daily",)),
     MagicSpec("frontiers", "%dt frontiers", "Shows which source versions each table has read.",
@@ -108,6 +111,8 @@ DT: tuple[MagicSpec, ...] = (
     MagicSpec("status", "%dt status", "Shows the engine, its scheduler and its tables.", _COMMON),
     MagicSpec("health", "%dt health",
               "Shows lag, refreshes and cost of each table over 7 days, the worst first.", _COMMON),
+    MagicSpec("why", "%dt why NAME", f"Shows why {_NAMED} is late, and what helps.", _COMMON,
+              "NAME", ("%dt why daily",)),
     MagicSpec("refresh", "%dt refresh NAME", f"Refreshes {_NAMED} now.", _COMMON, "NAME",
               ("%dt refresh daily",)),
     MagicSpec("export", "%dt export [FILE]",
@@ -119,6 +124,12 @@ DT: tuple[MagicSpec, ...] = (
                            "AS orders"), *_COMMON),
               "FILE", ("%dt load data/orders.csv", "%dt load data/2026.parquet AS orders",
                        "%dt load frame AS customers")),
+    MagicSpec("lint", "%dt lint FILE",
+              "Shows what is wrong with a script; nothing is run. %%dt --lint does it for a cell.",
+              _COMMON, "FILE", ("%dt lint definitions.sql",)),
+    MagicSpec("format", "%dt format FILE",
+              "Shows a script laid out by its clauses. %%dt --format does it in a cell.",
+              _COMMON, "FILE", ("%dt format definitions.sql",)),
     MagicSpec("plan", "%dt plan FILE",
               "Shows what a script of definitions would change; nothing is applied.",
               _COMMON, "FILE", ("%dt plan definitions.sql", "%dt plan definitions.sql -o plan")),
@@ -172,12 +183,14 @@ REPLAY = MagicSpec(
 )  # fmt: skip
 SQL = MagicSpec(
     "sql",
-    "%dt [-o VAR] statement\n%%dt [-o VAR]\nscript",
+    "%dt [-o VAR] statement\n%%dt [-o VAR] [--lint | --format]\nscript",
     "Runs a statement or a script of dynamic tables' SQL and Spark SQL.",
-    _COMMON,
+    (MagicOption(("--lint",), "show what is wrong with the script, and run nothing"),
+     MagicOption(("--format",), "lay out the script in its cell, and run nothing"), *_COMMON),
     None,
-    ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily"),
-)
+    ("%dt SHOW DYNAMIC TABLES", "%dt -o df SELECT * FROM daily",
+     "%%dt --lint\nCREATE DYNAMIC TABLE daily AS SELECT day, sum(price) FROM orders GROUP BY day"),
+)  # fmt: skip
 
 
 def usage(spec: MagicSpec) -> str:

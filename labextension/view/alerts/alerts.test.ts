@@ -93,3 +93,36 @@ test.each(HOSTILE)('hostile texts are texts: %j', text => {
   view.update(alerts(alert('FAILED', text, { message: text })));
   madeNothing(root, text);
 });
+
+const RESUME = { kind: 'resume', label: 'Resume up', name: 'up', target_lag: null } as const;
+const SHOW = { kind: 'show', label: 'Show up', name: 'up', target_lag: null } as const;
+const RAISE = { kind: 'raise_lag', label: 'Raise', name: 'daily', target_lag: 60 } as const;
+
+test('what helps is a button, and what came of it stays where it stands', async () => {
+  const late = alert('LATE', 'daily', { remedies: [RESUME, RAISE, SHOW] });
+  view.update(alerts(late));
+  const buttons = [...root.querySelectorAll<HTMLElement>('.dtj-remedies button')];
+  expect(buttons.map(each => each.textContent)).toEqual(['Resume up', 'Raise', 'Show up']);
+  host.ask.mockResolvedValueOnce({ type: 'done', version: 1, sentence: 'up resumed.' });
+  buttons[0]!.click();
+  expect(host.ask).toHaveBeenLastCalledWith({ ask: 'resume', name: 'up', target_lag: null });
+  await vi.waitFor(() => expect(find('.dtj-alerts-answer')?.textContent).toContain('up resumed.'));
+  view.update(alerts(late));
+  expect(find('.dtj-alerts-answer')?.textContent).toContain('up resumed.');
+  host.ask.mockRejectedValueOnce(new Error('DT-5201'));
+  root.querySelectorAll<HTMLElement>('.dtj-remedies button')[1]!.click();
+  expect(host.ask).toHaveBeenLastCalledWith({ ask: 'alter', name: 'daily', target_lag: 60 });
+  await vi.waitFor(() => expect(find('.dtj-alerts-answer')?.textContent).toContain('DT-5201'));
+  root.querySelectorAll<HTMLElement>('.dtj-remedies button')[2]!.click();
+  expect(host.open).toHaveBeenCalledWith('up', 'details');
+  view.update(alerts());
+  view.update(alerts(alert('LATE', 'other', { remedies: [RESUME] })));
+  expect(find('.dtj-alerts-answer')?.textContent).toBe('');
+});
+
+test('without a kernel there are no buttons', () => {
+  view.dispose();
+  view = mountAlerts(root, { ...host, live: false });
+  view.update(alerts(alert('LATE', 'daily', { remedies: [RESUME] })));
+  expect(find('.dtj-remedies')).toBeNull();
+});

@@ -1,6 +1,7 @@
 /** The alerts that stand, in a strip above a view: closed, it comes back with the next one. */
 import { h, type Host, type View } from '../elements/dom';
 import { button, frame, keepingPlace, pill } from '../elements/parts';
+import { remedyButtons } from '../elements/remedies';
 import { oneLine } from '../elements/text';
 import { local, utc } from '../elements/units';
 import type { AlertRow, AlertsMessage } from '../wire';
@@ -27,6 +28,8 @@ class AlertStrip implements View<AlertsMessage | null> {
   /** What says the age of what stands, at the moment of which it is told. */
   private _aging: ((now: Now) => void)[] = [];
   private readonly _ticking: ReturnType<typeof setInterval>;
+  /** What came of a button, by the alert that it stands at. */
+  private _told: ReadonlyMap<string, Node> = new Map();
 
   constructor(
     root: HTMLElement,
@@ -42,6 +45,8 @@ class AlertStrip implements View<AlertsMessage | null> {
     this._clock = new Clock(Date.now, this._host.live);
     this._clock.tell(message?.as_of ?? null);
     this._aging = [];
+    const keys = new Set(alerts.map(keyOf));
+    this._told = new Map([...this._told].filter(([key]) => keys.has(key)));
     const shown = alerts.some(alert => !this._hidden.has(keyOf(alert))) ? alerts : [];
     const words = shown.length ? sentenceOfAll(shown) : '';
     if (this._said.textContent !== words) {
@@ -95,7 +100,30 @@ class AlertStrip implements View<AlertsMessage | null> {
       write(text, sentenceOf(alert, now));
       write(age, now === null ? local(alert.since) : ageOf(alert, now));
     });
-    return h('li', {}, pill(alert.kind, isGrave(alert) ? 'bad' : 'warn'), name, text, age);
+    const key = keyOf(alert);
+    const answer = h('div', { class: 'dtj-alerts-answer', role: 'status' });
+    answer.append(...[this._told.get(key)].filter(told => told !== undefined));
+    const tell = (told: Node): void => {
+      this._told = new Map([...this._told, [key, told]]);
+      this._place(key)?.replaceChildren(told);
+    };
+    answer.dataset['of'] = key;
+    return h(
+      'li',
+      {},
+      pill(alert.kind, isGrave(alert) ? 'bad' : 'warn'),
+      name,
+      text,
+      age,
+      remedyButtons(alert.remedies, this._host, `remedy:${key}`, tell),
+      answer,
+    );
+  }
+
+  /** Where what came of a button is said: the strip may have been drawn since it was pressed. */
+  private _place(key: string): Element | undefined {
+    const places = this._body.querySelectorAll<HTMLElement>('.dtj-alerts-answer');
+    return [...places].find(place => place.dataset['of'] === key);
   }
 
   private _show({ name, of }: AlertRow): void {

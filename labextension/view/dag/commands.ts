@@ -1,7 +1,7 @@
 /** What can be done with a node, and how it is done. */
 import type { Host, Question } from '../elements/dom';
 import {
-  definitionOf,
+  definitionCell,
   deliveriesCell,
   historyCell,
   runsCell,
@@ -14,8 +14,13 @@ import { isSuspended } from './words';
 /** A question that is asked before something is done. */
 export type Form = 'suspend' | 'lag' | 'reset' | 'drop';
 
+/** Something that is asked, and answered in a box beside the node. */
+export type Inquiry = 'verify' | 'failure' | 'readers';
+
 export type Command =
   | Form
+  | Inquiry
+  | 'edit'
   | 'refresh'
   | 'refresh_full'
   | 'cancel'
@@ -49,6 +54,12 @@ export function isForm(command: Command): command is Form {
   return FORMS.has(command);
 }
 
+const INQUIRIES: ReadonlySet<Command> = new Set<Inquiry>(['verify', 'failure', 'readers']);
+
+export function isInquiry(command: Command): command is Inquiry {
+  return INQUIRIES.has(command);
+}
+
 /** The menu of a node, in groups; without a kernel only what needs none. */
 export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   if (node.kind === 'sink') {
@@ -72,12 +83,16 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
     ],
     [
       ...entry('details', 'Details', node.kind !== 'stage' && views),
+      ...entry('failure', 'Explain failure', own && live && hasFailed(node)),
+      ...entry('readers', 'What reads this', node.kind !== 'stage'),
+      ...entry('verify', 'Verify now', own && live),
       ...entry('replay', 'Replay', kept && views && live),
       ...entry('history', 'History as a DataFrame', own && cells),
       ...entry('jump', 'Go to its cell', cells),
     ],
     [
-      ...entry('definition', 'Copy definition', own && live),
+      ...entry('edit', 'Edit', (own || node.kind === 'view') && live && cells),
+      ...entry('definition', 'Copy definition', (own || node.kind === 'view') && live),
       ...entry('select', 'Copy SELECT', node.kind !== 'stage'),
     ],
     entry('drop', 'Drop …', own && live),
@@ -119,9 +134,14 @@ function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
       ...entry('history', 'History as a DataFrame', cells),
       ...entry('jump', 'Go to its cell', cells),
     ],
-    entry('definition', 'Copy definition', acts),
+    [...entry('edit', 'Edit', acts && cells), ...entry('definition', 'Copy definition', acts)],
     entry('drop', 'Drop …', live),
   ].filter(group => group.length > 0);
+}
+
+/** Whether its last refresh failed; one that waits for a failed one has none of its own. */
+function hasFailed({ state }: GraphNode): boolean {
+  return state === 'FAILED';
 }
 
 function entry(command: Command, label: string, wanted: boolean): Entry[] {
@@ -153,21 +173,15 @@ export async function perform(
       return null;
     case 'select':
       return copy(selectOf(name), 'SELECT copied.');
-    case 'definition': {
-      const answer = await host.ask({
-        ask: kind === 'sink' || kind === 'task' ? kind : 'detail',
-        name,
-      });
-      const definition =
-        answer.type === 'sink' || answer.type === 'task'
-          ? answer.definition
-          : answer.type === 'detail'
-            ? definitionOf(answer)
-            : null;
-      return definition === null
-        ? Promise.reject(new Error(answer.type === 'error' ? answer.sentence : answer.type))
-        : copy(definition, 'Definition copied.');
-    }
+    case 'definition':
+      return copy(await definition(host, name, kind), 'Definition copied.');
+    case 'edit':
+      host.cells?.insert(definitionCell(await definition(host, name, kind)));
+      return null;
+    case 'verify':
+    case 'failure':
+    case 'readers':
+      return null; // answered in the menu
     case 'lag':
       return done(host, {
         ask: 'alter',
@@ -183,6 +197,15 @@ export async function perform(
     case 'drop':
       return done(host, { ask: command, name });
   }
+}
+
+/** The statement that makes it as it is, or changes it. */
+async function definition(host: Host, name: string, kind: GraphNode['kind']): Promise<string> {
+  const answer = await host.ask({ ask: kind === 'sink' ? kind : 'definition', name });
+  if (answer.type === 'sink' || answer.type === 'script') {
+    return answer.type === 'sink' ? answer.definition : answer.sql;
+  }
+  throw new Error(answer.type === 'error' ? answer.sentence : answer.type);
 }
 
 async function done(host: Host, question: Question): Promise<string> {

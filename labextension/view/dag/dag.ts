@@ -1,10 +1,10 @@
 /** The graph as a whole: what happens becomes an action, its new state is drawn, its effects are done. */
 import { templateFor } from '../elements/template';
-import type { Host } from '../elements/dom';
+import type { Host, Question } from '../elements/dom';
 import { sentence } from '../elements/parts';
 import type { EventMessage, GraphMessage, TargetLag } from '../wire';
 import { Clock } from '../elements/clock';
-import { ableOf, type Command, perform } from './commands';
+import { ableOf, type Command, menuOf, perform } from './commands';
 import { pressed, type Keys } from './keyboard';
 import { arrowFrom } from './moves';
 import { Scene } from './scene';
@@ -37,6 +37,7 @@ export class Dag {
       act: (action: Action) => void this.act(action),
       search: (text: string) => this.search(text),
       able: () => ableOf(host),
+      ask: (question: Question) => host.ask(question),
       example: () => templateFor(host),
       insert: host.cells ? (code: string) => host.cells?.insert(code) : null,
       now: () => this.clock.now(),
@@ -229,6 +230,20 @@ export class Dag {
     this.act({ is: 'hover', name });
   }
 
+  /** As chosen from the menu of a node, where that has it. */
+  private command(name: string, command: Command): void {
+    const node = this.state.nodes.get(name);
+    if (
+      node &&
+      menuOf(node, ableOf(this.host))
+        .flat()
+        .some(entry => entry.command === command)
+    ) {
+      this.act({ is: 'menu', name });
+      this.act({ is: 'command', command });
+    }
+  }
+
   private goto(name: string | null | undefined): void {
     if (name !== null && name !== undefined) {
       this.act({ is: 'goto', name });
@@ -247,6 +262,7 @@ export class Dag {
     fit: () => this.fit(),
     read: () => void this.act({ is: 'read' }),
     menu: name => void this.act({ is: 'menu', name }),
+    command: (name, command) => this.command(name, command),
     find: () => this.scene.finder.focus(),
     step: by => void this.act({ is: 'step', by }),
     narrow: (name, way) => this.narrowAt(name, way),

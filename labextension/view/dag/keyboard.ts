@@ -1,4 +1,5 @@
 /** What the keys of a graph do. */
+import type { Command } from './commands';
 import type { Arrow } from './moves';
 
 export interface Keys {
@@ -6,6 +7,7 @@ export interface Keys {
   fit(): void;
   read(): void;
   menu(name: string): void;
+  command(name: string, command: Command): void;
   find(): void;
   step(by: number): void;
   narrow(name: string | null, way: 'upstream' | 'downstream'): void;
@@ -36,6 +38,10 @@ const ACTIONS: Readonly<Record<string, (keys: Keys, name: string | null) => void
   '0': keys => keys.fit(),
   '1': keys => keys.read(),
   m: (keys, name) => name !== null && keys.menu(name),
+  e: (keys, name) => name !== null && keys.command(name, 'edit'),
+  v: (keys, name) => name !== null && keys.command(name, 'verify'),
+  x: (keys, name) => name !== null && keys.command(name, 'failure'),
+  r: (keys, name) => name !== null && keys.command(name, 'readers'),
   '/': keys => keys.find(),
   n: keys => keys.step(1),
   N: keys => keys.step(-1),

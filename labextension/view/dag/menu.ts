@@ -1,10 +1,11 @@
 /** The menu of a node, and the questions that it asks; by the keys of the ARIA practice for menus. */
+import { answerBlock } from '../elements/answers';
 import { h } from '../elements/dom';
-import { button } from '../elements/parts';
+import { button, nothing, said, sentence } from '../elements/parts';
 import { RESET } from '../elements/sqlTexts';
 import { oneLine } from '../elements/text';
-import type { GraphNode, TargetLag } from '../wire';
-import { type Able, type Command, type Form, menuOf } from './commands';
+import type { GraphNode, LiveMessage, TargetLag } from '../wire';
+import { type Able, type Command, type Form, type Inquiry, isInquiry, menuOf } from './commands';
 import type { OpenMenu } from './state';
 
 export interface MenuEvents {
@@ -12,6 +13,16 @@ export interface MenuEvents {
   /** A question was answered with yes. */
   confirmed(lag?: TargetLag): void;
   close(): void;
+  /** Asks the kernel about the node. */
+  ask(ask: 'verify' | 'failure'): Promise<LiveMessage>;
+  /** Another node is to be looked at. */
+  go(name: string): void;
+}
+
+/** What reads a node: itself, or through `via`. */
+export interface Reader {
+  readonly node: GraphNode;
+  readonly direct: boolean;
 }
 
 /** `also` are the tables that a suspension holds up too. */
@@ -19,11 +30,18 @@ export interface MenuOf {
   readonly node: GraphNode;
   readonly able: Able;
   readonly also: readonly string[];
+  /** Those that read it, first those that do so themselves. */
+  readonly readers: readonly Reader[];
 }
 
 export function nodeMenu({ name, form }: OpenMenu, of: MenuOf, events: MenuEvents): HTMLElement {
   const label = `Actions for ${oneLine(name)}`;
-  const made = form === null ? list(label, of, events) : question(form, of, events);
+  const made =
+    form === null
+      ? list(label, of, events)
+      : isInquiry(form)
+        ? answerBox(form, of, events)
+        : question(form, of, events);
   made.addEventListener('pointerdown', event => event.stopPropagation());
   made.addEventListener('keydown', event => {
     event.stopPropagation();
@@ -65,6 +83,61 @@ function walk(menu: HTMLElement, event: KeyboardEvent): void {
     event.preventDefault();
     items[(to + items.length) % items.length]?.focus();
   }
+}
+
+const HEADS: Readonly<Record<Inquiry, (name: string) => string>> = {
+  verify: name => `Verify ${name}`,
+  failure: name => `Last failure of ${name}`,
+  readers: name => `What reads ${name}`,
+};
+
+/** What was asked about a node and its answer, once there is one. */
+function answerBox(inquiry: Inquiry, of: MenuOf, events: MenuEvents): HTMLElement {
+  const head = HEADS[inquiry](oneLine(of.node.name));
+  const place = h('div', { role: 'status', 'aria-live': 'polite' });
+  const show = (answer: Node): void => place.replaceChildren(answer);
+  if (inquiry === 'readers') {
+    show(readerList(of.readers, events));
+  } else {
+    show(said(inquiry === 'verify' ? 'Comparing with its query …' : 'Reading …', 'caution'));
+    events.ask(inquiry).then(
+      answer => show(answerBlock(answer)),
+      (thrown: unknown) => show(said(sentence(thrown), 'trouble')),
+    );
+  }
+  const close = button('Close', () => events.close(), { class: 'dtj-button dtj-main' });
+  return h(
+    'div',
+    { class: 'dtj-menu dtj-menu-form dtj-menu-answer', role: 'group', 'aria-label': head },
+    h('strong', {}, head),
+    place,
+    h('div', { class: 'dtj-bar' }, close),
+  );
+}
+
+const KIND_WORDS: Partial<Record<GraphNode['kind'], string>> = {
+  dynamic_table: 'dynamic table',
+};
+
+function readerList(readers: readonly Reader[], events: MenuEvents): HTMLElement {
+  if (readers.length === 0) {
+    return nothing('Nothing reads it', 'No dynamic table, view, stream, sink or task.');
+  }
+  const rows = readers.map(({ node, direct }) =>
+    h(
+      'li',
+      {},
+      button(oneLine(node.name.replace(/^task /, '')), () => events.go(node.name), {
+        class: 'dtj-link',
+      }),
+      h(
+        'span',
+        { class: 'dtj-soft' },
+        ` ${KIND_WORDS[node.kind] ?? node.kind}${direct ? '' : ', through others'}`,
+      ),
+    ),
+  );
+  return h('ul', { class: 'dtj-menu-readers' }, ...rows);
 }
 
 function question(form: Form, of: MenuOf, events: MenuEvents): HTMLElement {

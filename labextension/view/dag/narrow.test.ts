@@ -118,6 +118,7 @@ test('the menu of a node opens by its button, the right button and a key', async
   press('m');
   expect([...root.querySelectorAll('[role=menuitem]')].map(each => each.textContent)).toEqual([
     'Details',
+    'What reads this',
     'Replay',
     'Go to its cell',
     'Copy SELECT',
@@ -200,4 +201,56 @@ test('where there is no table yet, its example becomes a cell', async () => {
   );
   insert!.click();
   expect(cells.insert).toHaveBeenCalledWith(expect.stringContaining('%%dynamic_table'));
+});
+
+test('what reads a table is listed, its own readers first, and leads to them', async () => {
+  await show(SHOP);
+  card('shop.orders').focus();
+  press('r');
+  const box = root.querySelector<HTMLElement>('.dtj-menu-answer')!;
+  const listed = [...box.querySelectorAll('li')].map(each => each.textContent);
+  expect(box.getAttribute('aria-label')).toBe('What reads shop.orders');
+  const through = listed.findIndex(each => each.endsWith('through others'));
+  expect(through).toBeGreaterThan(0);
+  expect(listed.slice(through).every(each => each.endsWith('through others'))).toBe(true);
+  box.querySelector<HTMLElement>('.dtj-link')!.click();
+  expect(root.querySelector('.dtj-menu')).toBeNull();
+  expect((document.activeElement as HTMLElement).dataset['name']).toBe(listed[0]!.split(' ')[0]);
+});
+
+const VERIFIED: LiveMessage = {
+  type: 'result',
+  version: 1,
+  columns: [{ name: 'rows_compared', type: 'bigint' }],
+  rows: [['9']],
+  truncated: false,
+  title: '✓ daily_revenue equals its query',
+  note: null,
+} as unknown as LiveMessage;
+
+test('a verification and a failure are answered beside the node', async () => {
+  await show(SHOP);
+  card('daily_revenue').focus();
+  ask.mockResolvedValueOnce(VERIFIED);
+  press('v');
+  const box = () => root.querySelector<HTMLElement>('.dtj-menu-answer')!;
+  expect(box().textContent).toContain('Comparing with its query');
+  expect(ask).toHaveBeenLastCalledWith({ ask: 'verify', name: 'daily_revenue' });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(box().textContent).toContain('daily_revenue equals its query');
+  expect(box().textContent).toContain('9');
+  press('Escape');
+  expect(box()).toBeNull();
+  press('x'); // it has not failed
+  expect(box()).toBeNull();
+});
+
+test('a definition is put into a cell to be edited', async () => {
+  await show(SHOP);
+  card('daily_revenue').focus();
+  ask.mockResolvedValueOnce({ type: 'script', version: 1, sql: 'CREATE OR ALTER …' });
+  press('e');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ask).toHaveBeenLastCalledWith({ ask: 'definition', name: 'daily_revenue' });
+  expect(cells.insert).toHaveBeenCalledWith('%%dt\nCREATE OR ALTER …');
 });

@@ -1,10 +1,11 @@
 /** What lies over the graph for a while: the menu of a node, and what came of a command. */
-import { h } from '../elements/dom';
+import { h, type Question } from '../elements/dom';
 import { button } from '../elements/parts';
 import type { Rectangle } from './camera';
+import type { GraphNode, LiveMessage } from '../wire';
 import type { Able } from './commands';
 import type { Size } from './layout/index';
-import { nodeMenu } from './menu';
+import { nodeMenu, type Reader } from './menu';
 import { reach } from './shape';
 import type { OpenMenu, State, Told } from './state';
 import type { Action } from './update';
@@ -12,6 +13,7 @@ import type { Action } from './update';
 export interface OverlayEvents {
   readonly act: (action: Action) => void;
   readonly able: () => Able;
+  readonly ask: (question: Question) => Promise<LiveMessage>;
 }
 
 export class Overlay {
@@ -54,7 +56,7 @@ export class Overlay {
   }
 
   private makeMenu(state: State, menu: OpenMenu): HTMLElement | null {
-    const { act, able } = this.events;
+    const { act, able, ask } = this.events;
     const node = state.nodes.get(menu.name);
     const below = [...reach(menu.name, state.shape.targets)].slice(1);
     const also = below.filter(name => state.nodes.get(name)?.kind === 'dynamic_table');
@@ -63,8 +65,14 @@ export class Overlay {
         act({ is: 'command', command }),
       confirmed: (lag?: Extract<Action, { is: 'confirm' }>['lag']) => act({ is: 'confirm', lag }),
       close: () => act({ is: 'menu', name: null }),
+      ask: (what: 'verify' | 'failure') => ask({ ask: what, name: menu.name }),
+      go: (name: string) => {
+        act({ is: 'menu', name: null });
+        act({ is: 'goto', name });
+      },
     };
-    return node ? nodeMenu(menu, { node, able: able(), also }, events) : null;
+    const readers = readersOf(state, menu.name);
+    return node ? nodeMenu(menu, { node, able: able(), also, readers }, events) : null;
   }
 
   private drawTold(told: Told | null): void {
@@ -82,6 +90,23 @@ export class Overlay {
       }),
     );
   }
+}
+
+/** All below a node, a hidden stage counted as its table: first those next to it. */
+export function readersOf({ message, nodes }: State, name: string): Reader[] {
+  const owner = (of: string): string => nodes.get(of)?.parent ?? of;
+  const below = new Map<string, Set<string>>();
+  for (const { source, target } of message.edges) {
+    const from = owner(source);
+    below.set(from, (below.get(from) ?? new Set()).add(owner(target)));
+  }
+  const direct = below.get(name) ?? new Set<string>();
+  const found = [...reach(name, new Map([...below].map(([of, to]) => [of, [...to]])))];
+  const order = [...direct, ...found.filter(of => !direct.has(of))].filter(of => of !== name);
+  return order
+    .map(of => nodes.get(of))
+    .filter((node): node is GraphNode => node !== undefined)
+    .map(node => ({ node, direct: direct.has(node.name) }));
 }
 
 /** Beside a box on the screen, on the side where there is room. */

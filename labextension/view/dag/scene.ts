@@ -1,5 +1,5 @@
 /** Draws a state of the graph: of two states that follow each other, only what differs. */
-import { h } from '../elements/dom';
+import { h, type Question } from '../elements/dom';
 import { sentence } from '../elements/parts';
 import { Announcer } from './announcer';
 import * as cameras from './camera';
@@ -25,11 +25,13 @@ import { Toolbox } from './toolbox';
 import { sameNode, type Action } from './update';
 import { Viewport } from './viewport';
 import type { Now } from './words';
+import type { LiveMessage } from '../wire';
 
 export interface SceneEvents {
   readonly act: (action: Action) => void;
   readonly search: (text: string) => void;
   readonly able: () => Able;
+  readonly ask: (question: Question) => Promise<LiveMessage>;
   /** Puts code into a cell; null where there is none. */
   readonly insert: ((code: string) => void) | null;
   /** A cell that makes a dynamic table. */

@@ -1,6 +1,6 @@
 /** What a graph shows, as one value: `update` makes the next of it, `Scene` draws it. */
 import type { GraphMessage, GraphNode, LineageMessage } from '../wire';
-import type { Form } from './commands';
+import type { Form, Inquiry } from './commands';
 import type { Flow } from './lineage';
 import { shapeOf, WHOLE, type Scope, type Shape } from './shape';
 
@@ -14,7 +14,7 @@ export interface OpenColumns {
 
 export interface OpenMenu {
   readonly name: string;
-  readonly form: Form | null;
+  readonly form: Form | Inquiry | null;
 }
 
 export interface Told {

@@ -2,7 +2,7 @@
 import { oneLine } from '../elements/text';
 import { plural } from '../elements/units';
 import type { EventMessage, GraphMessage, GraphNode, LineageMessage, TargetLag } from '../wire';
-import { type Command, isForm } from './commands';
+import { type Command, isForm, isInquiry } from './commands';
 import { flowOf } from './lineage';
 import { found } from './search';
 import { homes, shapeOf, stagesOf, WHOLE, type Scope } from './shape';
@@ -318,14 +318,14 @@ function takeCommand(state: State, command: Command): Updated {
     return [state];
   }
   const { name } = state.menu;
-  return isForm(command)
+  return isForm(command) || isInquiry(command)
     ? [{ ...state, menu: { name, form: command } }]
     : [{ ...state, menu: null }, focus(name), { is: 'do', name, command }];
 }
 
 function confirmForm(state: State, lag: TargetLag | undefined): Updated {
   const { menu } = state;
-  if (!menu?.form) {
+  if (!menu?.form || isInquiry(menu.form)) {
     return [state];
   }
   const { name, form } = menu;

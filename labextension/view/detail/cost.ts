@@ -1,8 +1,10 @@
 /** What the newest refreshes took, a bar each, oldest first: seconds above, bytes written below. */
+import { costOf } from '../elements/cost';
 import { h, s } from '../elements/dom';
 import { ACTION_TOKENS, ink } from '../icons/marks';
-import { bytes, duration, local, plural } from '../elements/units';
-import type { HistoryMessage, HistoryRow } from '../wire';
+import { facts } from '../elements/parts';
+import { bytes, count, duration, local, percent, plural } from '../elements/units';
+import type { HealthRow, HistoryMessage, HistoryRow } from '../wire';
 
 const LEAST = 3; // refreshes; fewer are read in the table
 const HEIGHT = 44;
@@ -19,6 +21,24 @@ const KINDS: readonly Kind[] = [
   { label: 'seconds', of: row => row.duration, words: duration },
   { label: 'bytes written', of: row => row.bytes_written, words: bytes },
 ];
+
+/** What it costs, and how much of the time it was within its target lag. */
+export function costFacts(cost: HealthRow | null): HTMLElement | null {
+  if (cost === null) {
+    return null;
+  }
+  const span = cost.days < 1 ? '' : ` of ${plural(Math.round(cost.days), 'day')}`;
+  return h(
+    'section',
+    {},
+    facts(
+      ['cost', costOf(cost)],
+      cost.within === null ? null : ['within target lag', `${percent(cost.within)}${span}`],
+      cost.recomputed ? ['recomputed in full', count(cost.recomputed)] : null,
+      cost.failed ? ['failed', count(cost.failed)] : null,
+    ),
+  );
+}
 
 /** Null where there are too few refreshes, or none took anything. */
 export function costChart(history: HistoryMessage): HTMLElement | null {

@@ -55,6 +55,8 @@ const detail = (changes: Partial<DetailMessage> = {}): DetailMessage => ({
   statistics: [{ name: 'rows read', value: '2' }],
   history: { type: 'history', version: 1, rows: [], title: 'Refresh history' },
   error: null,
+  late: null,
+  cost: null,
   ...changes,
 });
 

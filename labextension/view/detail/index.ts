@@ -1,7 +1,7 @@
 /** All about one dynamic table, and what can be done with it; of a sink the same. */
 import { historyTable, keyOf, resultOf, UNDECIDED } from './history';
 import { Contents } from './contents';
-import { costChart } from './cost';
+import { costChart, costFacts } from './cost';
 import { columnList } from './source';
 import { planRows, sqlText, statements } from './plan';
 import { h } from '../elements/dom';
@@ -17,6 +17,7 @@ import {
   said,
   sentence,
 } from '../elements/parts';
+import { remedyButtons } from '../elements/remedies';
 import { resultTable } from '../elements/table';
 import { clean, oneLine } from '../elements/text';
 import { Tree } from '../elements/tree';
@@ -26,7 +27,7 @@ import css from './detail.raw.css';
 import historyCss from './history.raw.css';
 import planCss from './plan.raw.css';
 import type { Child, Host, Question, View } from '../elements/dom';
-import type { CardMessage, DetailMessage } from '../wire';
+import type { CardMessage, DetailMessage, LateRow } from '../wire';
 
 /** Shows a dynamic table; its buttons act by the host, where there is a kernel. */
 export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> {
@@ -287,8 +288,10 @@ class DetailView implements View<DetailMessage> {
     const fold = (key: string, title: string, ...content: Child[]): HTMLElement =>
       h('details', { 'data-key': key }, h('summary', {}, title), ...content);
     return [
+      ...(message.late ? [this._late(message.late)] : []),
       ...(message.error ? [section('Last error', errorBlock(message.error))] : []),
-      section(null, this._facts(card)),
+      section(null, this._facts(card, message.late !== null)),
+      ...[costFacts(message.cost)].filter(part => part !== null),
       section(
         'Next refresh',
         h('div', { class: 'dtj-decision' }, clean(message.decision || 'Not known yet.')),
@@ -356,7 +359,23 @@ class DetailView implements View<DetailMessage> {
     ];
   }
 
-  private _facts(card: CardMessage): HTMLElement {
+  /** Why it is late, and what helps. */
+  private _late(late: LateRow): HTMLElement {
+    const tell = (answer: Node): void => {
+      this._status.replaceChildren(answer);
+      void this._again(this._message!.name, () => !this._gone);
+    };
+    return h(
+      'section',
+      { class: 'dtj-late', 'data-code': late.code },
+      h('h4', {}, 'Why it is late'),
+      h('p', {}, clean(late.sentence)),
+      remedyButtons(late.remedies, this._host, 'remedy', tell),
+    );
+  }
+
+  /** `explained`: why it is not refreshed is said above already. */
+  private _facts(card: CardMessage, explained: boolean): HTMLElement {
     const upstream = card.upstream.flatMap((name, i) => [
       i ? ', ' : null,
       button(oneLine(name), () => this._host.choose(name), {
@@ -365,7 +384,7 @@ class DetailView implements View<DetailMessage> {
       }),
     ]);
     return facts(
-      card.held_back ? ['standing', clean(card.held_back)] : null,
+      card.held_back && !explained ? ['standing', clean(card.held_back)] : null,
       ['target lag', card.target_lag === 'DOWNSTREAM' ? 'DOWNSTREAM' : duration(card.target_lag)],
       ['warehouse', oneLine(card.warehouse)],
       ['reads', upstream.length ? h('span', {}, ...upstream) : 'nothing'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import type { CatalogueItem, DetailMessage } from '../wire';
-import { definitionOf, historyCell, NEW_TABLE, newTableOf, selectOf } from './sqlTexts';
+import type { CatalogueItem } from '../wire';
+import { definitionCell, historyCell, NEW_TABLE, newTableOf, selectOf } from './sqlTexts';
 
 test('a name that SQL would not read is quoted', () => {
   expect(selectOf('daily')).toBe('SELECT * FROM daily');
@@ -10,15 +10,10 @@ test('a name that SQL would not read is quoted', () => {
   expect(selectOf('a`; DROP')).toBe('SELECT * FROM `a``; DROP`');
 });
 
-test('a definition is the statement that makes the table', () => {
-  const card = { target_lag: 300, warehouse: 'default', declared_mode: 'AUTO' };
-  const detail = { name: 'daily', query: 'SELECT 1 AS one', card } as unknown as DetailMessage;
-  expect(definitionOf(detail)).toBe(
-    "CREATE OR REPLACE DYNAMIC TABLE daily\n  TARGET_LAG = '300 seconds'\n" +
-      '  WAREHOUSE = default\n  REFRESH_MODE = AUTO\nAS\nSELECT 1 AS one',
+test('a definition is edited in a cell of the magic', () => {
+  expect(definitionCell('CREATE OR ALTER DYNAMIC TABLE daily AS SELECT 1')).toBe(
+    '%%dt\nCREATE OR ALTER DYNAMIC TABLE daily AS SELECT 1',
   );
-  const below = { ...detail, card: { ...card, target_lag: 'DOWNSTREAM' } } as unknown;
-  expect(definitionOf(below as DetailMessage)).toContain('TARGET_LAG = DOWNSTREAM\n');
 });
 
 const item = (kind: string, name: string, ...columns: [string, string][]): CatalogueItem => ({

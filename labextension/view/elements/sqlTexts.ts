@@ -1,5 +1,5 @@
 /** SQL and cells about a table, to be copied or put into a notebook. */
-import type { CatalogueItem, DetailMessage, TargetLag } from '../wire';
+import type { CatalogueItem } from '../wire';
 
 const PLAIN = /^(`(``|[^`])*`|[A-Za-z_]\w*)(\.(`(``|[^`])*`|[A-Za-z_]\w*))*$/;
 
@@ -16,20 +16,9 @@ export function selectOf(name: string): string {
   return `SELECT * FROM ${quoted(name)}`;
 }
 
-/** The statement that makes the table as it is. */
-export function definitionOf({ name, query, card }: DetailMessage): string {
-  return [
-    `CREATE OR REPLACE DYNAMIC TABLE ${quoted(name)}`,
-    `  TARGET_LAG = ${lagOf(card.target_lag)}`,
-    `  WAREHOUSE = ${card.warehouse}`,
-    `  REFRESH_MODE = ${card.declared_mode}`,
-    'AS',
-    query,
-  ].join('\n');
-}
-
-function lagOf(lag: TargetLag): string {
-  return lag === 'DOWNSTREAM' ? lag : `'${lag} seconds'`;
+/** A cell in which a definition is edited, and run again. */
+export function definitionCell(definition: string): string {
+  return `%%dt\n${definition}`;
 }
 
 /** A cell with the refreshes of a table as a DataFrame. */

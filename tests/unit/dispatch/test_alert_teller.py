@@ -16,7 +16,6 @@ from dt_jupyter.dispatch.feed import EventFeed
 from dt_jupyter.engine import Engine
 from dt_jupyter.engine.rights.access import Access
 from dt_jupyter.model import Alert, AlertKind, Reason
-from dt_jupyter.reports import GraphNode
 from dt_jupyter.watching import AlertWatch
 from tests.unit.catalog_lab import Lab, at
 
@@ -52,7 +51,11 @@ def engine_of(catalog: Catalog) -> Engine:
     context = SimpleNamespace(
         catalog=catalog,
         clock=catalog.clock,
-        access=cast(Access, SimpleNamespace(bound=False, sees=lambda name: True)),
+        access=cast(
+            Access,
+            SimpleNamespace(bound=False, sees=lambda name: True, monitors=lambda name: True),
+        ),
+        scheduling=SimpleNamespace(waiting=dict, session_end=lambda: None),
         alerts=AlertWatch(catalog, lambda stream: None, lambda event: event),
         events=SimpleNamespace(listen=lambda heard, closed: lambda: None),
     )
@@ -85,20 +88,20 @@ def test_what_is_late_says_since_when_and_why_unless_something_graver_is_said(la
     engine = engine_of(lab.catalog)
     since = lab.refresh(1, dt="t3").data_timestamp
     table = lab.dt("t3")
-    waits = Reason("UPSTREAM_SUSPENDED", "up, which it reads, is suspended.")
-    node = GraphNode(table.name, "dynamic_table", table, standing=waits)
     context: Any = engine.context
-    context.nodes = SimpleNamespace(one=lambda *_: node)
     made = Alert(AlertKind.LATE, "DYNAMIC_TABLE", table.name, table.id, at(50), target=10.0)
     failed = replace(made, kind=AlertKind.FAILED)
     standing = [made]
     context.alerts = SimpleNamespace(standing=lambda: tuple(standing))
+    lab.wall.forward(200)
     (row,) = alerts_message(engine).alerts
     assert (row.behind_since, row.target) == (since.datetime, 10.0)
-    assert row.cause == str(waits)
-    node = replace(node, standing=None)
-    context.scheduling = SimpleNamespace(waits=lambda: ["t3: CONCURRENCY_LIMIT: It is full.", "x"])
-    assert alerts_message(engine).alerts[0].cause == "CONCURRENCY_LIMIT: It is full."
+    assert (row.cause or "").startswith("No scheduler runs")
+    assert [r.label for r in row.remedies] == ["Start scheduler", "Refresh now"]
+    lab.catalog.record_scheduler("run")
+    full = Reason("CONCURRENCY_LIMIT", "It is full.")
+    context.scheduling.waiting = lambda: {table.id: full}
+    assert alerts_message(engine).alerts[0].cause == "It is full."
     lab.begin(60, dt="t3")
     assert alerts_message(engine).alerts[0].cause == "Its refresh runs."
     standing.append(failed)

@@ -16,7 +16,7 @@ from dt_jupyter.wire.requests import NEEDS, parse_request
 WHOLE: dict[str, Any] = {
     "name": "daily", "replay": "r", "step": 0, "pin": "p", "since": "3", "until": "now",
     "schema_mode": "current", "against": 1, "version": 2, "target_lag": 60, "refresh_seconds": 1.5,
-    "interval": 0.5, "concurrency": 3,
+    "interval": 0.5, "concurrency": 3, "text": "%%dt",
 }  # fmt: skip
 
 
