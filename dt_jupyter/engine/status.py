@@ -71,9 +71,12 @@ def _leader(catalog: Catalog) -> str | None:
 
 
 def _kept_columns(context: Context) -> str:
-    """The memory that columns of files take for the next refresh, and may take."""
-    kept, megabyte = context.refresher.small.columns, 1 << 20
-    return f"{kept.bytes / megabyte:,.1f} MB of {kept.most_bytes / megabyte:,.0f} MB"
+    """The memory of what is kept of tables for the next refresh, by kind, and what it may take."""
+    memory, megabyte = context.refresher.small.columns.memory, 1 << 20
+    kinds = sorted(memory.caches, key=lambda c: -c.bytes)
+    parts = [f"{c.kind} {c.bytes / megabyte:,.1f} MB" for c in kinds if c.bytes]
+    total = f"{memory.bytes / megabyte:,.1f} MB of {memory.most_bytes / megabyte:,.0f} MB"
+    return f"{total} ({', '.join(parts)})" if parts else total
 
 
 def _task_line(context: Context, task: Task) -> str:

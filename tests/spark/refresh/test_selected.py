@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.lake import SmallTables
-from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read import cache_memory
 from dt_jupyter.refresh import inputs, stage_run
 from tests.cases import some
 from tests.spark.engine_lab import Lab
@@ -21,7 +21,7 @@ def large(quick_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """Three tables that refer to each other; none of them is taken for a small one."""
     lab = quick_lab
     lab.context.refresher.small.table_bytes = 0
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     lab.table("buyer", "id BIGINT, name STRING")
     lab.table("sale", "id BIGINT, buyer BIGINT, day DATE")
     lab.table("line", "sale BIGINT, item STRING, price DECIMAL(9, 2)")
