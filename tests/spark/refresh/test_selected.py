@@ -68,6 +68,7 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
     large.verified(*QUERIES)
     used, most = large.engine.status()["kept_columns"].split(" of ")
     assert (float(used.removesuffix(" MB")) > 0, most) == (True, "1,024 MB")
+    assert set(large.engine.status()["kept_by_kind"]) >= {"columns", "footers", "lists of files"}
 
 
 OF_MANY = (
