@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from dt_jupyter.model import Sink, Task
 
 
+_MEGABYTE = 1 << 20
+
+
 def engine_status(context: Context) -> dict[str, Any]:
     """Lake, Spark, scheduler, warehouses, what runs, what waits for what, and how sinks and tasks
     do."""
@@ -30,7 +33,8 @@ def engine_status(context: Context) -> dict[str, Any]:
         "warehouses": [
             w.name for w in catalog.warehouses() if context.access.sees_warehouse(w.name)
         ],
-        "kept_columns": _kept_columns(context),
+        "kept_columns": _kept_memory(context),
+        "kept_by_kind": _kept_by_kind(context),
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": {} if context.access.bound else scheduling.waits(),
         "sinks": [
@@ -70,10 +74,16 @@ def _leader(catalog: Catalog) -> str | None:
     return "this process" if found[1].uid == catalog.owner.uid else str(found[1])
 
 
-def _kept_columns(context: Context) -> str:
-    """The memory that columns of files take for the next refresh, and may take."""
-    kept, megabyte = context.refresher.small.columns, 1 << 20
-    return f"{kept.bytes / megabyte:,.1f} MB of {kept.most_bytes / megabyte:,.0f} MB"
+def _kept_memory(context: Context) -> str:
+    """The memory that what is read of tables takes for the next refresh, and may take."""
+    memory = context.refresher.small.columns.memory
+    return f"{memory.bytes / _MEGABYTE:,.1f} MB of {memory.most_bytes / _MEGABYTE:,.0f} MB"
+
+
+def _kept_by_kind(context: Context) -> dict[str, str]:
+    """Of that memory, what takes it, the most first."""
+    caches = sorted(context.refresher.small.columns.memory.caches, key=lambda c: -c.bytes)
+    return {c.kind: f"{c.bytes / _MEGABYTE:,.1f} MB" for c in caches if c.bytes}
 
 
 def _task_line(context: Context, task: Task) -> str:

@@ -78,8 +78,8 @@ class Tuning:
     cache_bytes: int = _limit(
         1024 * _MEGABYTE,
         "bytes",
-        "So much of the columns that were read of files is kept for the next refresh; all of it is "
-        "given back where memory is short.",
+        "So much of what was read of tables (columns, footers of files, lists of files, changes) "
+        "stays in memory for the next refresh; all of it is given back where memory is short.",
     )
     compaction_files: int = _limit(
         48, "files", "A dynamic table of fewer files is not compacted after a refresh."

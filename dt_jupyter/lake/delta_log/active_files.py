@@ -19,6 +19,9 @@ from dt_jupyter.lake.log_replay import FILES, Action, TableState, advance_state,
 from dt_jupyter.lake.paths import TablePath, data_file, local
 
 _KEPT = 4
+_ACTION_BYTES = 1_200
+_PLACE_BYTES = 180
+"""What an action takes in memory, and its place in the state of a version."""
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _TO_B85 = bytes.maketrans(_Z85, _B85)
@@ -38,6 +41,16 @@ class LiveFiles:
         self._dir = self.path / "_delta_log"
         self._known: OrderedDict[tuple[_Seal, int], tuple[TableState, list[Action]]] = OrderedDict()
         self._lock = RLock()
+
+    @property
+    def bytes(self) -> int:
+        """About the memory of what is kept: versions share the actions of the files that they have
+        in common."""
+        with self._lock:
+            most, every = 0, 0
+            for state, _ in self._known.values():
+                most, every = max(most, len(state.files)), every + len(state.files)
+            return _ACTION_BYTES * most + _PLACE_BYTES * every
 
     def at(self, version: int) -> Sequence[Action]:
         """The adds in force at a version, in the order in which its rows are replayed: oldest file

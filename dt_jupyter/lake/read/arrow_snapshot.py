@@ -3,11 +3,9 @@ computes a snapshot of the log."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -17,6 +15,7 @@ from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.base_versions import BaseVersions
+from dt_jupyter.lake.read.cache_memory import Cache
 from dt_jupyter.lake.read.column_memory import row_width
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
@@ -50,22 +49,19 @@ class SmallTables:
     kept_bytes: int = 256 << 20
     selected_by: int = 100_000
     selected: int = 200_000
-    _kept: OrderedDict[_Key, tuple[pa.Table, int]] = field(default_factory=OrderedDict)
-    """By bytes, which take long to ask for."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.columns = KeptColumns(self.kept_bytes, self._give_back)
+        self.columns = KeptColumns(self.kept_bytes)
         self.bases = BaseVersions(self.columns)
+        self._kept: Cache[_Key, pa.Table] = Cache(self.columns.memory, "snapshots")
 
     def rows(self, log: TableLog, version: int, columns: Sequence[str]) -> pa.Table | None:
         """The columns of a snapshot in Delta's own types; None where Spark has to read it: too
         large, a type that does not travel, timestamps as INT96, a file that is gone."""
         key = (str(log.path), log.table_id(version), version, tuple(columns))
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key][0]
+        known = self._kept.get(key)
+        if known is not None:
+            return known
         try:
             found = self._read(log, version, columns)
         except (LakeError, NotSupported):
@@ -241,21 +237,12 @@ class SmallTables:
             return files.bytes <= self.table_bytes // 4
         return files.rows * width <= self.table_bytes
 
-    def _give_back(self) -> None:
-        self.bases.clear()
-        with self._lock:
-            self._kept.clear()
-
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         """A table is asked for at both ends of a change, and not at older ones again."""
-        with self._lock:
-            self._kept[key] = rows, rows.nbytes
-            alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
-            for old in alike[:-_ENDS]:
-                del self._kept[old]
-            total = sum(size for _, size in self._kept.values())
-            while len(self._kept) > 1 and total > self.kept_bytes // 4:
-                total -= self._kept.popitem(last=False)[1][1]
+        self._kept.put(key, rows, rows.nbytes)
+        alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
+        for old in alike[:-_ENDS]:
+            self._kept.pop(old)
 
 
 def _age(key: _Key) -> int:

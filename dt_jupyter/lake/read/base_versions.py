@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake.change.feed_cache import KeptRows
@@ -16,6 +17,7 @@ from dt_jupyter.lake.change.pairs import paired_off
 from dt_jupyter.lake.change.small_changes import Small, stored_changes
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import LakeError, NotSupported
+from dt_jupyter.lake.read.cache_memory import Cache
 from dt_jupyter.lake.read.column_memory import put
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.table_files import VersionFiles
@@ -33,11 +35,9 @@ _NEW_SHARE = 0.01
 _CHANGED_SHARE = 0.05
 """Of a table's rows so many may change before a later version is its base."""
 _MOST_CHANGES = Small(rows=1_000_000, bytes=256 << 20)
-_CHANGES_PART = 4
-"""So many times the memory of a table's changes is that of columns."""
 
-_Asked = tuple[tuple[str, ...], int]
-"""Columns, and the version up to which, or from which, they changed."""
+_ChangesKey = tuple[int, tuple[str, ...], int]
+"""A base, columns, and the version up to which, or from which, they changed."""
 
 
 @dataclass
@@ -47,9 +47,11 @@ class _Base:
     files: VersionFiles
     metadata: Metadata
     log_rows: KeptRows
-    changes: OrderedDict[_Asked, tuple[pa.Table, int]] = field(default_factory=OrderedDict)
-    """By bytes, which take long to ask for."""
     near: dict[int, bool] = field(default_factory=dict)
+    asked: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    """For columns, the versions whose changes were asked for last."""
+    number: int = field(default_factory=count().__next__)
+    """No other base has it."""
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -87,6 +89,9 @@ class BaseVersions:
     _bases: OrderedDict[str, _Base] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        self._rows: Cache[_ChangesKey, pa.Table] = Cache(self.columns.memory, "changes")
+
     def select(
         self, files: VersionFiles, columns: Sequence[str], wanted: RowSelection, most_rows: int
     ) -> pa.Table | None:
@@ -102,11 +107,6 @@ class BaseVersions:
                 if files.version > base.files.version:
                     self._move(files)
         return self.columns.select(files, columns, wanted, most_rows)
-
-    def clear(self) -> None:
-        """Gives the memory of changes back."""
-        with self._lock:
-            self._bases.clear()
 
     def _base(self, files: VersionFiles) -> _Base | None:
         """Whose rows the version's are found by; None: by its own."""
@@ -127,19 +127,25 @@ class BaseVersions:
         """Makes a version the base of its table."""
         made = _Base(files, files.log.metadata(files.version), files.log.kept)
         with self._lock:
+            before = self._bases.get(str(files.log.path))
             put(self._bases, str(files.log.path), made, _TABLES)
+        if before is not None:
+            for key in (k for k in self._rows if k[0] == before.number):
+                self._rows.pop(key)
         self.columns.known.hold(files)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """What to add to the base's rows, with weights. NotSupported where it is not few rows."""
         names = tuple(columns)
         with self._lock:
-            known = {v: rows for (n, v), (rows, _) in base.changes.items() if n == names}
+            versions = tuple(base.asked.get(names, ()))
+        kept = ((v, self._rows.get((base.number, names, v))) for v in versions)
+        known = {v: rows for v, rows in kept if rows is not None}
         if files.version not in known:
             rows = self._read_changes(base, files, names, known)
             if rows.num_rows > base.most.rows:
                 raise NotSupported("more rows than a few have changed")
-            self._keep(base, (names, files.version), rows)
+            self._keep(base, names, files.version, rows)
             return rows
         return known[files.version]
 
@@ -166,17 +172,15 @@ class BaseVersions:
         rows = pa.concat_tables([known[since], more]) if upto else more
         return rows.combine_chunks() if rows[WEIGHT].num_chunks > _CHUNKS else rows
 
-    def _keep(self, base: _Base, asked: _Asked, rows: pa.Table) -> None:
-        """Of the same columns both ends of a refresh; of a table at most a part of all memory."""
-        most = self.columns.most_bytes // _CHANGES_PART
+    def _keep(self, base: _Base, names: tuple[str, ...], version: int, rows: pa.Table) -> None:
+        """Of the same columns both ends of a refresh."""
+        self._rows.put((base.number, names, version), rows, rows.nbytes)
         with self._lock:
-            base.changes[asked] = rows, rows.nbytes
-            alike = [a for a in base.changes if a[0] == asked[0]]
-            for old in alike[:-_ENDS]:
-                del base.changes[old]
-            total = sum(size for _, size in base.changes.values())
-            while len(base.changes) > 1 and total > most:
-                total -= base.changes.popitem(last=False)[1][1]
+            versions = base.asked.setdefault(names, [])
+            versions[:] = [*(v for v in versions if v != version), version]
+            old, versions[:] = versions[:-_ENDS], versions[-_ENDS:]
+        for gone in old:
+            self._rows.pop((base.number, names, gone))
 
     def _find(
         self,

@@ -3,27 +3,19 @@ costs what its new files and deletion vectors cost."""
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.read.cache_memory import Cache, CacheMemory
 from dt_jupyter.lake.read.column_memory import pack, packed_type, put, row_width, unpack
 from dt_jupyter.lake.read.file_columns import Constants, FileColumns, open_data_file
 from dt_jupyter.lake.read.key_index import KeyIndex, index_keys
-from dt_jupyter.lake.read.memory import is_memory_short
-from dt_jupyter.lake.read.table_files import (
-    FOOTERS,
-    DataFileKey,
-    KnownFiles,
-    VersionFile,
-    VersionFiles,
-)
+from dt_jupyter.lake.read.table_files import DataFileKey, KnownFiles, VersionFile, VersionFiles
 from dt_jupyter.lake.read.wanted_rows import (
     FoundRows,
     RowsBetween,
@@ -40,9 +32,9 @@ _FILES_PER_BYTE = 4
 """So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
 many in memory are expected for one in files."""
 _LOOKED_UP_BYTES = 64 << 20
-_ENTRY_BYTES = 256
 _LOOKED_UP_ROWS = 20_000
-_PRESSURE_SECONDS = 1.0
+_SEARCHED = 20_000
+"""Of so many columns of row groups it is known how often they were looked through."""
 _PARALLEL_ROWS = 200_000
 _INDEXED_ROWS = 20_000
 _INDEXED_AFTER = 2
@@ -64,26 +56,26 @@ _LookUp = tuple[_StoredIn, bytes, bool]
 
 @dataclass
 class KeptColumns:
-    """Values of row groups by file and column; of `most_bytes`, the least recently used go first,
-    those of files that no version has any more before, and all where memory is short, with what
-    `give_back` frees elsewhere. Threads share it."""
+    """Values of row groups by file and column; those of files that no version has any more go at
+    once. All that is kept has `most_bytes`. Threads share it."""
 
     most_bytes: int = 256 << 20
-    give_back: Callable[[], None] = lambda: None
-    bytes: int = 0
-    _values: OrderedDict[_ColumnKey, pa.Array | KeyIndex] = field(default_factory=OrderedDict)
-    _looked_up: OrderedDict[_LookUp, pa.Array] = field(default_factory=OrderedDict)
-    _looked_up_bytes: int = 0
     _searches: OrderedDict[_StoredIn, int] = field(default_factory=OrderedDict)
     """How often a column was looked through."""
     _looked_through: int = 0
     """The values of all looks, less what was spent of them on sorting."""
     _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-    _looked: float = float("-inf")
 
     def __post_init__(self) -> None:
-        self.known = KnownFiles(self._forget_file)
+        self.memory = CacheMemory(self.most_bytes)
+        self.known = KnownFiles(self.memory, self._forget_file)
+        self._values: Cache[_ColumnKey, pa.Array | KeyIndex] = Cache(
+            self.memory, "columns", dropped=self._forget_key
+        )
+        self._looked_up: Cache[_LookUp, pa.Array] = Cache(
+            self.memory, "look-ups", own_bytes=_LOOKED_UP_BYTES
+        )
+        self._lock = self.memory.lock
 
     def files(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
         """As `KnownFiles.at`."""
@@ -184,25 +176,13 @@ class KeptColumns:
         """Where the wanted values are, with rows that are gone: a refresh looks the same ones up
         for several of its parts."""
         key = (of, wanted.digest, wanted.nulls)
-        with self._lock:
-            known = self._looked_up.get(key)
+        known = self._looked_up.get(key)
         if known is None:
             index = self._index(of, keys, len(wanted.values))
             known = search(keys, wanted) if index is None else look_up(index, keys, wanted)
-        if len(known) <= _LOOKED_UP_ROWS:
-            self._remember(key, known)
+            if len(known) <= _LOOKED_UP_ROWS:
+                self._looked_up.put(key, known, known.nbytes)
         return known
-
-    def _remember(self, key: _LookUp, places: pa.Array) -> None:
-        """A table of many row groups is looked through in each of them before the first again."""
-        with self._lock:
-            if (before := self._looked_up.pop(key, None)) is not None:
-                self._looked_up_bytes -= before.nbytes + _ENTRY_BYTES
-            self._looked_up[key] = places
-            self._looked_up_bytes += places.nbytes + _ENTRY_BYTES
-            while self._looked_up_bytes > _LOOKED_UP_BYTES:
-                _, oldest = self._looked_up.popitem(last=False)
-                self._looked_up_bytes -= oldest.nbytes + _ENTRY_BYTES
 
     def _index(self, of: _StoredIn, keys: pa.Array, wanted: int) -> KeyIndex | None:
         """The order of a column that is looked through again and again."""
@@ -213,10 +193,8 @@ class KeptColumns:
         with self._lock:
             known = self._values.get(key)
             searches = self._searches.get(of, 0) + 1
-            put(self._searches, of, searches, FOOTERS)
-            if known is not None:
-                self._values.move_to_end(key)
-            else:
+            put(self._searches, of, searches, _SEARCHED)
+            if known is None:
                 self._looked_through += len(keys)
             due = known is None and searches > _INDEXED_AFTER and cost <= self._looked_through
             if due:
@@ -230,13 +208,8 @@ class KeptColumns:
     def clear(self) -> None:
         """Gives all memory back."""
         with self._lock:
-            self._values.clear()
-            self._of_file.clear()
-            self._looked_up.clear()
-            self._looked_up_bytes = 0
+            self.memory.clear()
             self._searches.clear()
-            self.bytes = 0
-        self.give_back()
 
     def _groups(
         self, file: VersionFile, asked: FileColumns, ranges: Sequence[KeyRange]
@@ -268,12 +241,8 @@ class KeptColumns:
             if name not in constants:
                 kind = str(asked.schema.field(name).type)
                 keys[name] = (footer.key, group, asked.stored[name], kind)
-        with self._lock:
-            found: dict[str, Any] = {
-                n: self._values[k] for n, k in keys.items() if k in self._values
-            }
-            for name in found:
-                self._values.move_to_end(keys[name])
+        asked_for = ((name, self._values.get(key)) for name, key in keys.items())
+        found: dict[str, Any] = {n: v for n, v in asked_for if v is not None}
         if missing := [n for n in keys if n not in found]:
             names = [asked.stored[n] for n in missing]
             texts = [
@@ -292,27 +261,16 @@ class KeptColumns:
     def _keep(self, read: Mapping[_ColumnKey, pa.Array | KeyIndex]) -> None:
         with self._lock:
             for key, values in read.items():
-                if key not in self._values:
-                    self._values[key] = values
-                    self._of_file.setdefault(key[0][0], set()).add(key)
-                    self.bytes += values.nbytes
-            if monotonic() - self._looked > _PRESSURE_SECONDS:
-                self._looked = monotonic()
-                if is_memory_short():
-                    self.clear()
-            while self._values and self.bytes > self.most_bytes:
-                self._forget(next(iter(self._values)))
+                self._of_file.setdefault(key[0][0], set()).add(key)
+                self._values.put(key, values, values.nbytes)
 
     def _forget_file(self, path: str) -> None:
         with self._lock:
             for key in self._of_file.pop(path, ()):
-                self._forget(key)
+                self._values.pop(key)
 
-    def _forget(self, key: _ColumnKey) -> None:
+    def _forget_key(self, key: _ColumnKey) -> None:
         """The caller holds the lock."""
-        values = self._values.pop(key, None)
-        if values is not None:
-            self.bytes -= values.nbytes
         if (others := self._of_file.get(key[0][0])) is not None:
             others.discard(key)
             if not others:

@@ -14,7 +14,7 @@ import pytest
 
 from dt_jupyter.lake import TableLog, ValueInterval
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import base_versions, kept_columns, wanted_rows
+from dt_jupyter.lake.read import base_versions, cache_memory, wanted_rows
 from dt_jupyter.lake.read.base_versions import BaseVersions
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.wanted_rows import RowsBetween, WantedRows
@@ -40,7 +40,7 @@ FIRST = 1
 
 @pytest.fixture
 def log(quick_spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TableLog:
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     monkeypatch.setattr(base_versions, "_CHANGED_SHARE", 10.0)
     log = make(quick_spark, lake_dir / "t", COLUMNS, feed=True, vectors=False)
     quick_spark.sql(f"INSERT INTO {sql_table(log.path)} {ROWS.format(0, 300)}")

@@ -17,7 +17,7 @@ from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import kept_columns, table_files
+from dt_jupyter.lake.read import cache_memory, table_files
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.wanted_rows import WantedRows
@@ -54,7 +54,7 @@ LIFE = (
 
 @pytest.fixture
 def log(quick_spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch) -> TableLog:
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     return make(quick_spark, lake_dir / "t", COLUMNS, feed=False, vectors=True)
 
 
@@ -108,10 +108,10 @@ def live(
 def test_every_version_has_its_own_rows(spark: SparkSession, log: TableLog) -> None:
     kept = KeptColumns()
     assert live(spark, log, kept) == []
-    before = kept.bytes
+    before = kept.memory.bytes
     assert before > 0
     kept.rows(kept.files(log, log.version()), ["id", "s"])
-    assert kept.bytes == before  # nothing is decoded twice
+    assert kept.memory.bytes == before  # nothing is decoded twice
     shutil.rmtree(log.path)
     make(spark, log.path, COLUMNS, feed=False, vectors=True)
     spark.sql(f"INSERT INTO {sql_table(log.path)} {ROWS.format(5, 9)}")
@@ -151,14 +151,14 @@ def test_what_does_not_fit_is_read_each_time(
 ) -> None:
     for statement in LIFE[:3]:
         spark.sql(statement.format(t=sql_table(log.path)))
-    small, short = KeptColumns(most_bytes=600), KeptColumns()
+    small, short = KeptColumns(most_bytes=9_000), KeptColumns()
     for version in range(1, log.version() + 1):
         assert differences(spark, log, small, version) == []
-        assert small.bytes <= 600
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: True)
-    monkeypatch.setattr(kept_columns, "_PRESSURE_SECONDS", 0.0)
+        assert small.memory.bytes <= 9_000
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: True)
+    monkeypatch.setattr(cache_memory, "_PRESSURE_SECONDS", 0.0)
     assert differences(spark, log, short, log.version()) == []
-    assert short.bytes == 0
+    assert short.memory.bytes == 0
 
 
 FEW = "CASE id % 4 WHEN 0 THEN NULL WHEN 1 THEN 'ab' WHEN 2 THEN '' ELSE 'Straße' END"
@@ -178,7 +178,7 @@ def test_texts_of_few_values_are_kept_as_places_in_a_dictionary(
     whole = quick_spark.sql(f"SELECT * FROM {table}").toArrow()
     found = kept.rows(files, ["s"])
     assert Counter(found["s"].to_pylist()) == Counter(whole["s"].to_pylist())
-    assert kept.bytes < 0.7 * found.nbytes  # the offsets of few letters are as long
+    assert kept._values.bytes < 0.7 * found.nbytes  # the offsets of few letters are as long
     for wanted, nulls in ((["ab", "x"], False), ([""], True), (["Straße"], True), ([], False)):
         asked = WantedRows("s", pa.array(wanted, pa.string()), nulls)
         some = kept.select(files, ["id", "s", "u"], asked, 100_000)
@@ -203,10 +203,10 @@ def test_columns_of_files_that_are_gone_are_given_back(
         for version in (log.version() - 1, log.version()):
             rows = kept.rows(kept.files(log, version), ["id", "u"])
             assert rows.num_rows == 3000
-        bytes_then.append(kept.bytes)
+        bytes_then.append(kept._values.bytes)
     assert max(bytes_then) == bytes_then[4] < 6 * bytes_then[0]
-    assert kept.bytes == sum(v.nbytes for v in kept._values.values())
+    assert set(kept._values) == set().union(*kept._of_file.values())
     old = kept.rows(kept.files(log, first), ["id", "u"])
     assert Counter(old["u"].to_pylist()) == {"x": 3000}
     kept.clear()
-    assert (kept.bytes, kept._values, kept._of_file) == (0, {}, {})
+    assert (kept.memory.bytes, kept._of_file) == (0, {})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dt_jupyter.lake import SmallTables
-from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read import cache_memory
 from dt_jupyter.refresh import inputs, stage_run
 from tests.cases import some
 from tests.spark.engine_lab import Lab
@@ -21,7 +21,7 @@ def large(quick_lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """Three tables that refer to each other; none of them is taken for a small one."""
     lab = quick_lab
     lab.context.refresher.small.table_bytes = 0
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     lab.table("buyer", "id BIGINT, name STRING")
     lab.table("sale", "id BIGINT, buyer BIGINT, day DATE")
     lab.table("line", "sale BIGINT, item STRING, price DECIMAL(9, 2)")
@@ -68,6 +68,7 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
     large.verified(*QUERIES)
     used, most = large.engine.status()["kept_columns"].split(" of ")
     assert (float(used.removesuffix(" MB")) > 0, most) == (True, "1,024 MB")
+    assert set(large.engine.status()["kept_by_kind"]) >= {"columns", "footers", "lists of files"}
 
 
 OF_MANY = (

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind, evaluator
+from dt_jupyter.sql.emit.hashing import content_hash
 
 PLENTY = 1 << 30
 COUNTED = "SELECT COUNT(*) AS n FROM t"
@@ -122,3 +123,16 @@ def test_an_evaluation_warns_of_nothing() -> None:
         assert Evaluator(100)(COUNTED, views, is_utc=True) is not None
         whole = Evaluator(100).evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
         assert whole is not None
+
+
+def test_the_hash_of_a_row_of_many_columns_is_evaluated() -> None:
+    columns = [f"c{i}" for i in range(2_001)]
+    hashed, _ = content_hash((name, "int") for name in columns)
+    table = pa.table({name: pa.array([1, None, 1], pa.int32()) for name in columns})
+    kinds = tuple((f.name, arrow_value_kind(f.type)) for f in table.schema)
+    found = Evaluator(10)(
+        f"SELECT {hashed} AS h FROM t", {"t": LocalRows(table, kinds)}, is_utc=True
+    )
+    assert found is not None
+    one, null, same = found["h"].to_pylist()
+    assert one == same != null

@@ -13,7 +13,7 @@ import pytest
 from deltalake import write_deltalake
 
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read import cache_memory, kept_columns
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers, index_keys
 from dt_jupyter.lake.read.wanted_rows import WantedRows, look_up, search
@@ -92,7 +92,7 @@ FILES, ROWS = 4, 30_000
 @pytest.fixture
 def numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TableLog:
     """A table of several files, in each of which every value may be."""
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     rng = np.random.default_rng(1)
     for _ in range(FILES):
         rows = pa.table({"k": rng.integers(0, 10_000, ROWS), "v": np.arange(ROWS)})
@@ -145,12 +145,10 @@ def test_what_is_looked_for_again_is_known_in_all_files(
     assert len(asked) == FILES
     assert found(kept, numbers, 8, 7) == rows
     assert len(asked) == FILES
-    one = kept._looked_up_bytes // FILES
-    monkeypatch.setattr(kept_columns, "_LOOKED_UP_BYTES", FILES * one)
+    looked_up = kept._looked_up
+    looked_up.own_bytes = looked_up.bytes
     for turn in range(9):
         found(kept, numbers, turn + 100)
-        assert kept._looked_up_bytes <= FILES * one
-    known = sum(p.nbytes + kept_columns._ENTRY_BYTES for p in kept._looked_up.values())
-    assert known == kept._looked_up_bytes
+        assert 0 < looked_up.bytes <= looked_up.own_bytes
     kept.clear()
-    assert kept._looked_up_bytes == 0
+    assert (looked_up.bytes, kept.memory.bytes, len(looked_up)) == (0, 0, 0)

@@ -33,7 +33,7 @@ from dt_jupyter.lake.keep.retention import (
     gone_from_version,
     readable,
 )
-from dt_jupyter.lake.read import kept_columns
+from dt_jupyter.lake.read import cache_memory
 from tests.unit.delta_logs import Written, add, info, metadata, remove, rows, small_table
 
 CDC = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}
@@ -235,14 +235,14 @@ def test_where_memory_is_short_no_rows_are_held_either(
     logs = [small_table(tmp_path / name) for name in "ab"]
     for log in logs:
         write_deltalake(log.path, rows(1, 2), mode="append")
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: False)
-    monkeypatch.setattr(kept_columns, "_PRESSURE_SECONDS", 0.0)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
+    monkeypatch.setattr(cache_memory, "_PRESSURE_SECONDS", 0.0)
     tables = SmallTables()
     first = tables.rows(logs[0], 1, ["id"])
     assert tables.rows(logs[0], 1, ["id"]) is first
-    monkeypatch.setattr(kept_columns, "is_memory_short", lambda: True)
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: True)
     assert tables.rows(logs[1], 1, ["id"]) is not None
-    assert tables.columns.bytes == 0
+    assert tables.columns.memory.bytes == 0
     again = tables.rows(logs[0], 1, ["id"])
     assert again is not first
     assert again == first

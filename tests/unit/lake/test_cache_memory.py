@@ -1,0 +1,105 @@
+"""All that is kept of tables stands under one number of bytes, and its sizes are what it takes."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.lake.read import cache_memory
+from dt_jupyter.lake.read.arrow_snapshot import SmallTables
+from dt_jupyter.lake.read.cache_memory import ENTRY_BYTES, Cache, CacheMemory
+
+
+@pytest.fixture(autouse=True)
+def _no_pressure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
+
+
+def test_the_least_recently_used_of_all_caches_goes_first() -> None:
+    memory = CacheMemory(3 * (100 + ENTRY_BYTES))
+    gone: list[str] = []
+    one: Cache[str, int] = Cache(memory, "one", dropped=gone.append)
+    two: Cache[str, int] = Cache(memory, "two", dropped=gone.append)
+    one.put("a", 1, 100)
+    two.put("b", 2, 100)
+    one.put("c", 3, 100)
+    assert one.get("a") == 1
+    two.put("d", 4, 100)
+    assert gone == ["b"]
+    assert (list(one), list(two)) == (["c", "a"], ["d"])
+    assert two.get("b") is None
+    one.put("large", 5, memory.most_bytes)
+    assert (gone, one.get("large"), one.get("a")) == (["b", "large"], None, 1)
+    memory.clear()
+    assert (memory.bytes, len(one), len(two)) == (0, 0, 0)
+    assert sorted(gone) == ["a", "b", "c", "d", "large"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sizes_are_those_of_what_is_there(seed: int) -> None:
+    rng, memory = random.Random(seed), CacheMemory(10_000)
+    caches: list[Cache[int, int]] = [
+        Cache(memory, str(i), own_bytes=most) for i, most in enumerate((None, 4_000, None))
+    ]
+    sizes: list[dict[int, int]] = [{}, {}, {}]
+    for _ in range(600):
+        place, key = rng.randrange(3), rng.randrange(12)
+        match rng.randrange(4):
+            case 0:
+                caches[place].pop(key)
+            case 1:
+                caches[place].get(key)
+            case _:
+                sizes[place][key] = rng.randrange(3_000)
+                caches[place].put(key, key, sizes[place][key])
+        for cache, known in zip(caches, sizes, strict=True):
+            assert cache.bytes == sum(known[k] + ENTRY_BYTES for k in cache)
+        assert memory.bytes == sum(c.bytes for c in caches) <= memory.most_bytes
+        assert caches[1].bytes <= 4_000
+
+
+def test_many_versions_of_many_tables_stay_within_the_budget(tmp_path: Path) -> None:
+    """Footers, lists of files, columns and snapshots, with one number of bytes for them."""
+    tables = SmallTables(kept_bytes=400_000)
+    memory, largest = tables.columns.memory, 0
+    names = [f"c{i}" for i in range(40)]
+    for number in range(4):
+        for turn in range(6):
+            rows = pa.table({n: pa.array([turn] * 20, pa.int64()) for n in names})
+            write_deltalake(tmp_path / str(number), rows, mode="append")
+            log = TableLog(tmp_path / str(number))
+            found = tables.rows(log, log.version(), names[: 3 + turn])
+            assert found is not None
+            assert found.num_rows == 20 * (turn + 1)
+            largest = max(largest, memory.bytes)
+            assert memory.bytes <= memory.most_bytes
+    assert largest > 0.7 * memory.most_bytes
+    assert "footers" in {c.kind for c in memory.caches if c.bytes}
+
+
+def test_a_list_of_files_has_about_the_size_that_is_said(tmp_path: Path) -> None:
+    for _ in range(4):
+        write_deltalake(
+            tmp_path,
+            pa.table({"p": range(200), "v": range(200)}),
+            mode="append",
+            partition_by=["p"],
+        )
+    files = LiveFiles(tmp_path)
+    files.at(0)
+    tracemalloc.start()
+    try:
+        kept = LiveFiles(tmp_path)
+        for version in range(4):
+            kept.at(version)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 0.5 * taken < kept.bytes < 2 * taken
