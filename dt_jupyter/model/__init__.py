@@ -67,6 +67,7 @@ from dt_jupyter.model.records import (
     RefreshRecord,
     RefreshStatistics,
     progress_words,
+    shorten,
 )
 from dt_jupyter.model.rights import (
     ADMIN,
@@ -251,6 +252,7 @@ __all__ = [
     "require_right_on",
     "run_all",
     "sawtooth_of",
+    "shorten",
     "standing_event",
     "system_error",
     "table_alerts",
