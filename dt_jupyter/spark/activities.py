@@ -203,7 +203,7 @@ class Activities:
         self.drawers: list[Drawer] = []
         self._first, self._each = first, each
         self._running: dict[Activity, _Watched] = {}
-        self._woken, self._lock = threading.Event(), threading.Lock()
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def draw_by(self, drawer: Drawer) -> Callable[[], None]:
@@ -216,20 +216,18 @@ class Activities:
         return next((one for one in tuple(self._running) if one.id == id), None)
 
     def begin(self, made: Activity) -> None:
-        """It is drawn if it is not over in a second."""
+        """It is drawn if it is not over in a second. Wakes no thread: a statement of some
+        milliseconds takes no longer for it."""
         if not self.drawers:
             return
         watched = _Watched(made, copy_context(), time.monotonic() + self._first)
         with self._lock:
-            idle = not self._running
             self._running[made] = watched
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="dt_jupyter activities", daemon=True
                 )
                 self._thread.start()
-            elif idle:
-                self._woken.set()
 
     def end(self, made: Activity) -> None:
         """It is over; its drawings are gone when this returns."""
@@ -242,20 +240,21 @@ class Activities:
                     drawing.end()
 
     def _run(self) -> None:
+        until = time.monotonic() + _IDLE_SECONDS
         while True:
+            now = time.monotonic()
             with self._lock:
-                dues = [w.due for w in self._running.values()]
-                self._woken.clear()
-            pause = min(dues) - time.monotonic() if dues else _IDLE_SECONDS
-            if not self._woken.wait(max(pause, 0.0)) and not dues:
-                with self._lock:
-                    if not self._running:
-                        self._thread = None
-                        return
-            for watched in tuple(self._running.values()):
-                if watched.due <= time.monotonic():
+                running = [*self._running.values()]
+                if not running and now > until:
+                    self._thread = None
+                    return
+            until = now + _IDLE_SECONDS if running else until
+            for watched in running:
+                if watched.due <= now:
                     self._draw(watched)
                     watched.due = time.monotonic() + self._each
+            due = min((watched.due for watched in running), default=now + self._each / 2)
+            time.sleep(max(due - time.monotonic(), 0.0))
 
     def _draw(self, watched: _Watched) -> None:
         """A front end, or a session of Spark, that is gone is no reason to end the others'."""
