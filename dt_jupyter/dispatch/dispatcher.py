@@ -100,6 +100,8 @@ class Desk:
             self._of(engine)
             if request.ask is Ask.HELLO:
                 return hello(engine)
+            if request.ask is Ask.STOP:
+                return _stop(request.name or "")
             if engine is None:
                 raise error("DT-5109")
             with in_background():
@@ -343,14 +345,6 @@ class Desk:
             return DoneMessage(f"Refresh of {name} is being cancelled.")
         return DoneMessage(f"No refresh of {name} runs in this kernel.")
 
-    def _stop(self, engine: Engine, request: Request) -> LiveMessage:
-        """What a thread of this process runs, which no interrupt of the kernel reaches."""
-        made = ACTIVITIES.find(request.name or "")
-        if made is None:
-            return DoneMessage("It has ended.")
-        made.stop()
-        return DoneMessage(f"Being stopped: {made.text}.")
-
     def _suspend(self, engine: Engine, request: Request) -> LiveMessage:
         return self._schedule(engine, request, SchedulingState.SUSPENDED)
 
@@ -409,7 +403,6 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
-    Ask.STOP: Desk._stop,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,
     Ask.ALTER: Desk._alter, Ask.DROP: Desk._drop, Ask.SINK: Desk._sink, Ask.RESET: Desk._reset,
     Ask.TASK: Desk._task, Ask.SOURCE: Desk._source,
@@ -419,6 +412,16 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.RESUME_WAREHOUSE: Desk._resume_warehouse,
     Ask.START_SCHEDULER: Desk._start_scheduler,
 }  # fmt: skip
+
+
+def _stop(activity_id: str) -> LiveMessage:
+    """What a thread of this process runs, which no interrupt of the kernel reaches; it may be what
+    opens an engine."""
+    made = ACTIVITIES.find(activity_id)
+    if made is None:
+        return DoneMessage("It has ended.")
+    made.stop()
+    return DoneMessage(f"Being stopped: {made.text}.")
 
 
 def _is_sink(engine: Engine, name: Name) -> bool:

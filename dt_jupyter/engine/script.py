@@ -16,7 +16,7 @@ from dt_jupyter.engine.interrupts import StatementFlag
 from dt_jupyter.engine.rows import ResultRows, interruptible, read_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
-from dt_jupyter.model import Isolation, error
+from dt_jupyter.model import Isolation, error, shorten
 from dt_jupyter.spark import Variables, activity, failure_in, parameter_literals
 from dt_jupyter.sql import (
     CreateDynamicTable,
@@ -118,7 +118,7 @@ def read_outcome(context: Context, done: Done) -> StatementOutcome:
     if not found.columns:
         return StatementOutcome(count_written(context, done.statement))
     try:
-        rows = read_rows(context, found, done.statement.text[:80])
+        rows = read_rows(context, found, _title(done.statement))
     except Exception as e:
         if (failure := failure_in(found, e)) is not None:
             raise failure from failure.__cause__
@@ -183,7 +183,7 @@ def _title(statement: Statement) -> str:
     """What Spark's pages call it: for a sink not its text, where a secret may be by mistake."""
     if isinstance(statement, statement_values.CreateSink):
         return f"CREATE SINK {statement.name}"
-    return statement.text[:80]
+    return shorten(statement.text)
 
 
 @dataclass(frozen=True)

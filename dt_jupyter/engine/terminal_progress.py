@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TextIO
 
-from dt_jupyter.model import ActivityState, progress_words
+from dt_jupyter.model import ActivityState, progress_words, shorten
 from dt_jupyter.spark import ACTIVITIES, Activity
 
 _CLEARED = "\r\x1b[K"
@@ -35,7 +35,7 @@ class TerminalLine:
 def line_of(state: ActivityState) -> str:
     """What runs, the step that it is in, how far it is, and for how many seconds."""
     words = progress_words(state.progress)
-    parts = [" ".join(state.title.split())[:80], *state.running_steps[-1:], words]
+    parts = [shorten(state.title), *state.running_steps[-1:], words]
     return " · ".join([*filter(None, parts), f"{state.seconds:.0f} s"])
 
 

@@ -68,6 +68,7 @@ from dt_jupyter.model.records import (
     RefreshRecord,
     RefreshStatistics,
     progress_words,
+    shorten,
 )
 from dt_jupyter.model.rights import (
     ADMIN,
@@ -256,6 +257,7 @@ __all__ = [
     "require_right_on",
     "run_all",
     "sawtooth_of",
+    "shorten",
     "standing_event",
     "system_error",
     "table_alerts",

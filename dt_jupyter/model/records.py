@@ -107,6 +107,12 @@ class ActivityState:
         return ()
 
 
+def shorten(text: str, most: int = 80) -> str:
+    """A statement in one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def progress_words(progress: Progress) -> str:
     """`1 of 2 jobs, 5 of 8 tasks, 1,200 rows written`; nothing before the first job."""
     parts = []

@@ -1,4 +1,4 @@
-"""Interrupting a plain cell ends its Spark jobs too.
+"""Interrupting a plain cell ends its Spark jobs too, and they are seen while they run.
 
 Ctrl-C during `df.collect()` leaves the job running and prints two traces of py4j. So the jobs of a
 cell carry a tag by which they are cancelled, and py4j's account of the interrupt is left out.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
+
+from dt_jupyter.spark import ACTIVITIES, Activity, JobProgress
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
@@ -23,24 +25,28 @@ class CellJobs:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._context: SparkContext | None = None
+        self._spark: SparkSession | None = None
         self._tag: str | None = None
+        self._shown: Activity | None = None
 
     def watch(self, spark: SparkSession) -> None:
         """From the next cell on, the jobs of `spark` that a cell starts are known by its tag."""
         if type(spark).__module__.startswith("pyspark.sql.connect"):
             return  # its own handler of interrupts does this
-        if self._context is None:
+        if self._spark is None:
             self._shell.events.register("pre_run_cell", self._begin)
+            self._shell.events.register("post_run_cell", self._hide)
             for name in _LOGGERS:
                 logging.getLogger(name).addFilter(_not_noise)
-        self._context = spark.sparkContext
+        self._spark = spark
 
     def stop(self) -> None:
-        if self._context is not None:
+        if self._spark is not None:
+            self._hide()
             self._remove_tag()
-            self._context = None
+            self._spark = None
             self._shell.events.unregister("pre_run_cell", self._begin)
+            self._shell.events.unregister("post_run_cell", self._hide)
             for name in _LOGGERS:
                 logging.getLogger(name).removeFilter(_not_noise)
 
@@ -51,12 +57,22 @@ class CellJobs:
             context.cancelJobsWithTag(self._tag)
 
     def _begin(self, info: ExecutionInfo) -> None:
-        context = self._living()
-        if context is None:
+        context, spark = self._living(), self._spark
+        if context is None or spark is None:
             return
+        self._hide()
         self._remove_tag()
         self._tag = f"cell:{self._shell.execution_count}:{id(info)}"
         context.addJobTag(self._tag)
+        jobs = JobProgress(spark, self._tag)
+        self._shown = Activity("Spark jobs of this cell", in_main=True, beside=True, jobs=jobs)
+        ACTIVITIES.begin(self._shown)
+
+    def _hide(self, result: object = None) -> None:
+        """The cell has ended, or the next one begins."""
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            ACTIVITIES.end(shown)
 
     def _remove_tag(self) -> None:
         """What runs after the last cell bears no tag of it."""
@@ -68,8 +84,9 @@ class CellJobs:
     def _living(self) -> SparkContext | None:
         from dt_jupyter.spark import context_end
 
-        context = self._context
-        return None if context is None or context_end(context) is not None else context
+        if self._spark is None or context_end(context := self._spark.sparkContext) is not None:
+            return None
+        return context
 
 
 def _not_noise(record: logging.LogRecord) -> bool:

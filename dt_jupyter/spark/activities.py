@@ -44,12 +44,14 @@ class Drawing(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Activity:
-    """A call, or a step of one. `title` is asked for when it is drawn."""
+    """A call, or a step of one. `title` is asked for when it is drawn. One that runs `beside`
+    others is drawn only while jobs of it run and no other activity of the main thread does."""
 
     title: Title
     root: Activity | None = None
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     in_main: bool = False
+    beside: bool = False
     steps: deque[Activity] = field(default_factory=lambda: deque(maxlen=_MOST_STEPS))
     jobs: JobProgress | None = None
     rows: int = 0
@@ -182,6 +184,16 @@ class _Watched:
     due: float
     drawings: list[Drawing] | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
+    seen: bool = False
+
+    def draw(self, state: ActivityState | None) -> None:
+        """As it stands; None: nothing of it is seen now."""
+        for drawing in self.drawings or ():
+            if state is not None:
+                self.context.run(drawing.draw, state)
+            elif self.seen:
+                drawing.end()
+        self.seen = state is not None
 
 
 class Activities:
@@ -191,7 +203,7 @@ class Activities:
         self.drawers: list[Drawer] = []
         self._first, self._each = first, each
         self._running: dict[Activity, _Watched] = {}
-        self._woken, self._lock = threading.Event(), threading.Lock()
+        self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def draw_by(self, drawer: Drawer) -> Callable[[], None]:
@@ -204,23 +216,22 @@ class Activities:
         return next((one for one in tuple(self._running) if one.id == id), None)
 
     def begin(self, made: Activity) -> None:
-        """It is drawn if it is not over in a second."""
+        """It is drawn if it is not over in a second. Wakes no thread: a statement of some
+        milliseconds takes no longer for it."""
         if not self.drawers:
             return
         watched = _Watched(made, copy_context(), time.monotonic() + self._first)
         with self._lock:
-            idle = not self._running
             self._running[made] = watched
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="dt_jupyter activities", daemon=True
                 )
                 self._thread.start()
-            elif idle:
-                self._woken.set()
 
     def end(self, made: Activity) -> None:
         """It is over; its drawings are gone when this returns."""
+        made.ended = time.monotonic()
         with self._lock:
             watched = self._running.pop(made, None)
         if watched is not None:
@@ -229,34 +240,42 @@ class Activities:
                     drawing.end()
 
     def _run(self) -> None:
+        until = time.monotonic() + _IDLE_SECONDS
         while True:
+            now = time.monotonic()
             with self._lock:
-                dues = [w.due for w in self._running.values()]
-                self._woken.clear()
-            pause = min(dues) - time.monotonic() if dues else _IDLE_SECONDS
-            if not self._woken.wait(max(pause, 0.0)) and not dues:
-                with self._lock:
-                    if not self._running:
-                        self._thread = None
-                        return
-            for watched in tuple(self._running.values()):
-                if watched.due <= time.monotonic():
+                running = [*self._running.values()]
+                if not running and now > until:
+                    self._thread = None
+                    return
+            until = now + _IDLE_SECONDS if running else until
+            for watched in running:
+                if watched.due <= now:
                     self._draw(watched)
                     watched.due = time.monotonic() + self._each
+            due = min((watched.due for watched in running), default=now + self._each / 2)
+            time.sleep(max(due - time.monotonic(), 0.0))
 
     def _draw(self, watched: _Watched) -> None:
         """A front end, or a session of Spark, that is gone is no reason to end the others'."""
+        made, inside = watched.activity, watched.context
         try:
-            state = watched.activity.state()
             with watched.lock:
-                if watched.activity.ended is not None:
-                    return
-                if watched.drawings is None:
-                    watched.drawings = watched.context.run(self._begin_drawings, watched.activity)
-                for drawing in watched.drawings:
-                    watched.context.run(drawing.draw, state)
+                if watched.drawings is None and made.ended is None:
+                    watched.drawings = inside.run(self._begin_drawings, made)
+            if not watched.drawings:
+                return
+            state = made.state()
+            seen = not made.beside or self._is_alone(state.progress)
+            with watched.lock:
+                if made.ended is None:
+                    watched.draw(state if seen else None)
         except Exception:
             _log.debug("an activity could not be drawn", exc_info=True)
+
+    def _is_alone(self, progress: Progress) -> bool:
+        calls = (one for one in tuple(self._running) if one.in_main and not one.beside)
+        return progress.jobs > progress.jobs_done and next(calls, None) is None
 
     def _begin_drawings(self, made: Activity) -> list[Drawing]:
         found = (drawer(made) for drawer in tuple(self.drawers))

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.model import ActivityState, Progress, progress_words
+from dt_jupyter.model import ActivityState, Progress, progress_words, shorten
 from dt_jupyter.widgets.html_frame import shell, unstyled
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
 
 _MOST = 6
 """Steps that are shown, the newest ones."""
-_TITLE = 120
-"""Characters."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,11 @@ class Running:
         title, *rest = _head(self.state)
         head = element(
             "div",
+            _button(self.stop_id),
             element("b", title, class_="dtj-name"),
             unstyled(" · "),
             _bar(self.state),
             element("span", " · ".join(rest), class_="dtj-soft"),
-            _button(self.stop_id),
             class_="dtj-running",
         )
         steps = [
@@ -62,8 +60,7 @@ def _head(state: ActivityState) -> list[str]:
 
 
 def _title(text: str) -> str:
-    line = one_line(" ".join(text.split()))
-    return line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…"
+    return one_line(shorten(text))
 
 
 def _told(progress: Progress) -> list[str]:
@@ -91,7 +88,8 @@ def _bar(state: ActivityState) -> Markup:
 
 def _button(stop_id: str | None) -> Markup:
     """Nothing is seen of it but where the extension makes it work: its word is in the style sheet,
-    for pages that have the extension's class."""
+    for pages that have the extension's class. It stands first, where it stays while the rest
+    changes."""
     return element(
         "span",
         class_=f"dtj-stop dtj-stop-{'main' if stop_id is None else 'thread'}",

@@ -36,6 +36,10 @@ beforeEach(() => {
 
 const main = () => node.querySelector<HTMLElement>('.dtj-stop-main')!;
 
+function press(on: HTMLElement, button = 0): void {
+  on.dispatchEvent(new MouseEvent('mousedown', { button, bubbles: true }));
+}
+
 test('a page shows the buttons of its kernel while that is busy', () => {
   expect([...node.classList]).toEqual(['dtj-front']);
   status = 'busy';
@@ -47,14 +51,15 @@ test('a page shows the buttons of its kernel while that is busy', () => {
 });
 
 test('a button interrupts the kernel, by the keyboard too', () => {
-  main().click();
+  press(main());
+  press(main(), 2);
   main().dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true }));
   main().dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
-  node.click();
+  press(node);
   expect(did).toEqual(['interrupt', 'interrupt']);
 });
 
 test('the button of a thread has the kernel stop it', () => {
-  node.querySelector<HTMLElement>('.dtj-stop-thread')!.click();
+  press(node.querySelector<HTMLElement>('.dtj-stop-thread')!);
   expect(did).toEqual(['{"ask":"stop","name":"a1"}']);
 });

@@ -25,7 +25,7 @@ export function followStops(document: Stoppable, sessionOf: () => Session | null
   mark();
   const pressed = (event: Event) => {
     const button = (event.target as Element).closest(`.${BUTTON}`);
-    if (button === null || (event instanceof KeyboardEvent && !isPress(event))) {
+    if (button === null || !isPress(event)) {
       return;
     }
     event.preventDefault();
@@ -40,10 +40,13 @@ export function followStops(document: Stoppable, sessionOf: () => Session | null
         .catch(() => undefined); // the kernel has gone, and what it ran
     }
   };
-  node.addEventListener('click', pressed, true);
+  // Not the click: between press and release the output may be drawn again, with another button.
+  node.addEventListener('mousedown', pressed, true);
   node.addEventListener('keydown', pressed, true);
 }
 
-function isPress(event: KeyboardEvent): boolean {
-  return event.key === 'Enter' || event.key === ' ';
+function isPress(event: Event): boolean {
+  return event instanceof KeyboardEvent
+    ? event.key === 'Enter' || event.key === ' '
+    : (event as MouseEvent).button === 0;
 }

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dt_jupyter.spark import CancelFlag, Cancelled, cancel, count_jobs, job_group, run_cancellable
+from dt_jupyter.spark import (
+    Activity,
+    CancelFlag,
+    Cancelled,
+    activity,
+    cancel,
+    count_jobs,
+    job_group,
+    run_cancellable,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -151,3 +160,54 @@ def test_groups_nest_and_come_back(spark: SparkSession) -> None:
 def test_a_group_needs_a_name(spark: SparkSession) -> None:
     with pytest.raises(ValueError, match="needs a name"):
         run_cancellable(spark, "", "", lambda: None)
+
+
+def test_an_activity_knows_the_jobs_of_its_groups(spark: SparkSession) -> None:
+    """Its own with those nested in it, and of steps their own; a user's group comes back."""
+    context = spark.sparkContext
+
+    def count() -> int:
+        return spark.range(10).count()
+
+    def both() -> int:
+        return count() + run_cancellable(spark, "progress-in", "the second", count)
+
+    context.setJobGroup("mine", "my own")
+    with activity("the whole") as made:
+        assert run_cancellable(spark, "progress-out", "the whole", both) == 20
+        run_cancellable(spark, "progress-next", "the third", count)
+        context._jsc.sc().listenerBus().waitUntilEmpty()  # type: ignore[attr-defined]
+        state = made.state()
+    assert context.getLocalProperty("spark.jobGroup.id") == "mine"
+    assert not set(context.getJobTags())
+    assert (state.title, state.progress.jobs, state.progress.jobs_done) == ("the whole", 2, 2)
+    assert state.progress.tasks == state.progress.tasks_done > 0
+    assert [(s.title, s.progress.jobs, s.ended) for s in state.steps] == [
+        ("the second", 1, True),
+        ("the third", 1, True),
+    ]
+
+
+def test_what_a_thread_runs_is_stopped(
+    spark: SparkSession, when_running: Callable[[Callable[[], None]], None]
+) -> None:
+    found: list[BaseException] = []
+    running: list[Activity] = []
+
+    def work() -> None:
+        with activity("for days") as made:
+            running.append(made)
+            try:
+                run_cancellable(spark, "stopped", "for days", lambda: forever(spark))
+            except Cancelled as e:
+                found.append(e)
+
+    def stop() -> None:
+        running[0].stop()
+
+    when_running(stop)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(found) == 1
+    assert active_jobs(spark) == []

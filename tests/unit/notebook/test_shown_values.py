@@ -41,7 +41,11 @@ def test_a_value_is_a_table_while_the_extension_is_loaded(
     register_formatters(shell)
     html = formatter.format(value)[0]["text/html"]
     assert texts <= set(Reader(html).texts)
-    assert "text/html" not in formatter.format((1, 2))[0], "of other tuples nothing is said"
+    said = formatter.format(value)[0]["text/plain"]
+    assert all(text in said for text in texts if text != "<b>late</b>"), said
+    assert "AlertKind" not in said
+    assert formatter.format((1, 2))[0] == {"text/plain": "(1, 2)"}, "other tuples are as ever"
     assert "text/html" not in formatter.format((LATE, 2))[0]
     unregister(shell)
     assert "text/html" not in formatter.format(value)[0]
+    assert formatter.format((1, 2))[0] == {"text/plain": "(1, 2)"}

@@ -262,7 +262,7 @@ def test_a_long_statement_and_many_steps_are_cut() -> None:
     lines = Running(ActivityState("SELECT " + "x, " * 500, 1.0, steps=steps)).text.splitlines()
     assert len(lines) == 7
     assert lines[-1] == "  step 19: done"
-    assert len(lines[0]) < 140
+    assert len(lines[0]) < 90
 
 
 def test_a_walk_says_how_far_it_is() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -47,7 +49,9 @@ class Screen:
                 self.screen.came.notify_all()
 
         def end(self) -> None:
-            self.screen.left.append(self.made.text)
+            with self.screen.came:
+                self.screen.left.append(self.made.text)
+                self.screen.came.notify_all()
 
     def wait_for(self, title: str, told: Callable[[ActivityState], bool] = lambda _: True) -> None:
         with self.came:
@@ -209,3 +213,20 @@ def test_the_thread_ends_where_there_is_nothing_to_draw(
         assert thread is not None
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+def test_the_jobs_of_a_cell_are_drawn_only_where_no_call_is(screen: Screen) -> None:
+    jobs: Any = SimpleNamespace(now=lambda: progress)
+    progress = Progress(2, 2)
+    cell = Activity("Spark jobs of this cell", in_main=True, beside=True, jobs=jobs)
+    module.ACTIVITIES.begin(cell)
+    with activity("UPDATE orders"):
+        progress = Progress(2, 1)
+        screen.wait_for("UPDATE orders")
+        assert list(screen.drawn) == ["UPDATE orders"]
+    screen.wait_for("Spark jobs of this cell")
+    progress = Progress(2, 2)
+    with screen.came:
+        assert screen.came.wait_for(lambda: "Spark jobs of this cell" in screen.left, PATIENCE)
+    module.ACTIVITIES.end(cell)
+    assert cell.ended is not None
