@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from dt_jupyter.dispatch.definitions import text_to_edit
@@ -26,6 +27,14 @@ def graph_page(engine: Engine) -> str:
     states = [_state(engine, node) for node in report.nodes if node.kind != "stage"]
     lake = PurePath(str(engine.lake)).name
     return graph_document(graph, states, lake, instant(report.as_of.datetime))
+
+
+def write_graph(engine: Engine, file: str | os.PathLike[str]) -> Path:
+    """Writes the document to a file that was not there before: FileExistsError."""
+    target, text = Path(file), graph_page(engine)
+    with target.open("x", encoding="utf-8") as opened:
+        opened.write(text)
+    return target
 
 
 def _state(engine: Engine, node: GraphNode) -> NodeState:

@@ -186,13 +186,17 @@ class _Linter:
         reads = [] if ours else _reads(statement.text, self.context.schema())
         if ours or find_parameters(statement.text) or any(self._is_new(n) for n in reads):
             return
+        context = self.context
+        if context.access.guarded:
+            context.spark_rights.judge(context.spark, statement.text)
+            context.access.require_query(statement.text, context.schema())
         try:
-            self.context.spark.sql(statement.text)
+            context.spark.sql(statement.text)
         except PySparkException as e:
-            raise place_failure(e, self.context.sources, statement, script) from e
+            raise place_failure(e, context.sources, statement, script) from e
 
     def _add(self, e: DTError, offset: int, whole: Span) -> None:
-        span = e.span or whole
+        e, span = self.context.access.discreet(e), e.span or whole
         end = min(offset + max(span.end, span.start + 1), len(self.text))
         start = min(offset + span.start, max(end - 1, 0))
         problem = LintProblem(LintSeverity.ERROR, e.code, e.sentence, e.hint, Span(start, end))
