@@ -80,6 +80,9 @@ def test_each_problem_is_told_at_its_place_and_nothing_is_written(shop: Lab) -> 
         ("%%dt\nSELECT k FROM\n  keyde", "DT-1101", "keyde"),
         ("%dt SELECT 1\n%dt SELECT kk FROM keyed", "DT-1112", "kk"),
         ("%%dt\nSELECT k FROM (keyed", "DT-1001", None),
+        ("%%dt\nCREATE VIEW w (a) AS SELECT kk FROM keyed", "DT-1112", "kk"),
+        ("%%dt\nCREATE STREAM s ON TABLE ordres", "DT-1101", "ordres"),
+        ("%%dt\nCREATE SINK s FROM TABLE ordres INTO 'webhook+https://h/p'", "DT-1101", "ordres"),
     ],
 )
 def test_a_cell_is_looked_at_as_its_magics_read_it(
