@@ -50,6 +50,7 @@ from dt_jupyter.sql import (
     DtMagic,
     ReplayCommand,
     Unsupported,
+    find_parameters,
     format_script,
     parse_changes,
     parse_dt,
@@ -230,8 +231,9 @@ class DynamicTableMagics(Magics):
             return
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
-            given = {n: v for n, v in shell.user_ns.items() if f":{n}" in script}
-            found = engine.lint(script, parameters(script, given) if given else None)
+            known = [p.name for p in find_parameters(script) if p.name in shell.user_ns]
+            values = parameters(" ".join(f":{name}" for name in known), shell.user_ns)
+            found = engine.lint(script, values)
         print(found)
         self._keep(asked.out, found)
 
