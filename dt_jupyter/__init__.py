@@ -6,6 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from IPython.core.interactiveshell import InteractiveShell
     from pyspark.sql import SparkSession
 
@@ -13,7 +16,13 @@ if TYPE_CHECKING:
     from dt_jupyter.model import Tuning as Tuning
 
 __version__ = "0.1.0"
-__all__ = ["Tuning", "connect", "load_ipython_extension", "unload_ipython_extension"]
+__all__ = [
+    "Tuning",
+    "connect",
+    "load_ipython_extension",
+    "save_graph",
+    "unload_ipython_extension",
+]
 
 
 def connect(lake: str = "lake", spark: SparkSession | None = None, **options: Any) -> Engine:
@@ -29,6 +38,15 @@ def connect(lake: str = "lake", spark: SparkSession | None = None, **options: An
 
         adopt(shell, engine)
     return engine
+
+
+def save_graph(dt: Engine, file: str | os.PathLike[str]) -> Path:
+    """Writes the graph of a lake, with the state of all in it, as one HTML file that needs nothing
+    else: definitions, columns, lags and last refreshes, as the engine's role sees them. The file;
+    FileExistsError where it is there already."""
+    from dt_jupyter.dispatch import write_graph
+
+    return write_graph(dt, file)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@ from .answers import frontiers as frontiers, streams as streams
 from .dispatcher import QUICK as QUICK, Desk as Desk
 from .feed import EventFeed as EventFeed, hello as hello
 from .lake_history import recent_lakes as recent_lakes, record_lake as record_lake
-from .lake_page import graph_page as graph_page
+from .lake_page import graph_page as graph_page, write_graph as write_graph
 from .list_messages import list_message as list_message
 from .live import LIVE_SCRIPT as LIVE_SCRIPT, LiveView as LiveView
 from .outcome import outcome_message as outcome_message

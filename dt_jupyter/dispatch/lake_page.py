@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from dt_jupyter.dispatch.definitions import text_to_edit
@@ -24,15 +25,16 @@ def graph_page(engine: Engine) -> str:
     report, context = engine.graph(), engine.context
     graph = graph_message(report, stages=True, periods=context.scheduling.periods())
     states = [_state(engine, node) for node in report.nodes if node.kind != "stage"]
-    return graph_document(graph, states, str(engine.lake), instant(report.as_of.datetime))
+    lake = PurePath(str(engine.lake)).name
+    return graph_document(graph, states, lake, instant(report.as_of.datetime))
 
 
-def save_graph(engine: Engine, file: Path) -> Path:
+def write_graph(engine: Engine, file: str | os.PathLike[str]) -> Path:
     """Writes the document to a file that was not there before: FileExistsError."""
-    text = graph_page(engine)
-    with file.open("x", encoding="utf-8") as opened:
+    target, text = Path(file), graph_page(engine)
+    with target.open("x", encoding="utf-8") as opened:
         opened.write(text)
-    return file
+    return target
 
 
 def _state(engine: Engine, node: GraphNode) -> NodeState:
@@ -41,7 +43,8 @@ def _state(engine: Engine, node: GraphNode) -> NodeState:
     kind = node.kind.replace("_", " ")
     if table is not None:
         monitors = engine.context.access.monitors(table.name)
-        records = engine.records(table.name, _REFRESHES) if monitors else []
+        loud = engine.context.catalog.recent(table.id, _REFRESHES, quiet=False) if monitors else ()
+        records = engine.context.access.told(loud)
         columns = tuple(Column(n, t) for n, t, _ in table.definition.columns)
         text = text_to_edit(engine, str(name))
         history = history_message(records, f"Refreshes of {name}")

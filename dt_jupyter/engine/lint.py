@@ -16,7 +16,16 @@ from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.engine.script import schema_after
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import is_delta
-from dt_jupyter.model import DTError, Name, RefreshMode, SourceKind, Span, name_taken
+from dt_jupyter.model import (
+    DTError,
+    Name,
+    RefreshMode,
+    SourceKind,
+    Span,
+    did_you_mean,
+    error,
+    name_taken,
+)
 from dt_jupyter.reports import LintProblem, LintReport, LintSeverity
 from dt_jupyter.schedule import NO_READER
 from dt_jupyter.sources import find_declared_key, holder, name_of
@@ -35,7 +44,9 @@ from dt_jupyter.sql import (
     parse_piece,
     pieces,
     relations_in,
+    require_one_query,
     statement_values as S,
+    tokens,
 )
 
 if TYPE_CHECKING:
@@ -125,7 +136,9 @@ class _Linter:
         require_names(statement, script)
         if isinstance(statement, S.CreateDynamicTable):
             self._definition(statement, schema, offset)
-        elif isinstance(statement, S.SparkStatement) and statement.kind is SparkKind.QUERY:
+        elif isinstance(statement, S.CreateStream | S.CreateSink):
+            self._source(statement, script)
+        elif isinstance(statement, S.SparkStatement):
             self._query(statement, script)
 
     def _definition(self, statement: S.CreateDynamicTable, schema: str, offset: int) -> None:
@@ -180,19 +193,35 @@ class _Linter:
         read |= {n for query in self.made.values() for n in _reads(query, schema)}
         return name in read
 
-    def _query(self, statement: S.SparkStatement, script: str) -> None:
-        """Analysed by Spark, and not run; of one with what is ours only the syntax is looked at."""
-        ours = statement.timed or statement.functions or statement.has_data
-        reads = [] if ours else _reads(statement.text, self.context.schema())
-        if ours or find_parameters(statement.text) or any(self._is_new(n) for n in reads):
+    def _source(self, statement: S.CreateStream | S.CreateSink, script: str) -> None:
+        """DT-1101 where what a stream or a sink is of is not there, and is not made here."""
+        context, name = self.context, statement.source
+        catalog = context.catalog
+        if name in self.made or catalog.find_stream(name) is not None:
             return
+        if holder(catalog, context.spark, name) is None:
+            hint = did_you_mean(str(name), context.sources.known())
+            made = error("DT-1101", name=name, hint=hint)
+            raise made.at(script, statement.place("source"))
+
+    def _query(self, statement: S.SparkStatement, script: str) -> None:
+        """A query, or that of a view, is analysed by Spark, and not run; of one with what is ours
+        only the syntax is looked at."""
+        query, context = _analysable(statement), self.context
+        ours = statement.timed or statement.functions or statement.has_data
+        reads = _reads(query, context.schema()) if query and not ours else []
+        if not query or ours or find_parameters(query) or any(map(self._is_new, reads)):
+            return
+        if context.access.guarded:
+            context.spark_rights.judge(context.spark, query)
+            context.access.require_query(query, context.schema())
         try:
-            self.context.spark.sql(statement.text)
+            context.spark.sql(query)
         except PySparkException as e:
-            raise place_failure(e, self.context.sources, statement, script) from e
+            raise place_failure(e, context.sources, statement, script) from e
 
     def _add(self, e: DTError, offset: int, whole: Span) -> None:
-        span = e.span or whole
+        e, span = self.context.access.discreet(e), e.span or whole
         end = min(offset + max(span.end, span.start + 1), len(self.text))
         start = min(offset + span.start, max(end - 1, 0))
         problem = LintProblem(LintSeverity.ERROR, e.code, e.sentence, e.hint, Span(start, end))
@@ -208,6 +237,21 @@ def _query_offset(statement: S.Statement, e: DTError) -> int:
     if isinstance(statement, S.CreateDynamicTable) and e.query == statement.query:
         return statement.query_offset
     return 0
+
+
+def _analysable(statement: S.SparkStatement) -> str:
+    """A query, at the place that it has in the statement; "" for a statement that would do
+    something. DT-1001 for a view of what is none."""
+    if statement.kind is SparkKind.QUERY:
+        return statement.text
+    if statement.kind is not SparkKind.CREATE_VIEW:
+        return ""
+    start = next((w.end for w in tokens(statement.text) if w.upper == "AS"), None)
+    if start is None:
+        return ""
+    query = statement.text[start:]
+    require_one_query(query)
+    return " " * start + query
 
 
 def _makes(statement: S.Statement) -> Iterator[tuple[Name, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import (
@@ -32,6 +31,7 @@ from dt_jupyter.notebook.announcement import Announcement
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.line_places import placed_on_line
+from dt_jupyter.notebook.script_files import read_script, write_new
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
 from dt_jupyter.notebook.views import is_live, show_view
@@ -49,6 +49,7 @@ from dt_jupyter.sql import (
     DtMagic,
     ReplayCommand,
     Unsupported,
+    find_parameters,
     format_script,
     parse_changes,
     parse_dt,
@@ -228,8 +229,9 @@ class DynamicTableMagics(Magics):
             return
         with _interrupted("nothing was changed."):
             engine = self.notebook.require()
-            given = {n: v for n, v in shell.user_ns.items() if f":{n}" in script}
-            found = engine.lint(script, parameters(script, given) if given else None)
+            known = [p.name for p in find_parameters(script) if p.name in shell.user_ns]
+            values = parameters(" ".join(f":{name}" for name in known), shell.user_ns)
+            found = engine.lint(script, values)
         print(found)
         self._keep(asked.out, found)
 
@@ -335,7 +337,7 @@ def _graph(
         return shown_live(notebook, engine.graph())
     from dt_jupyter.dispatch import graph_page
 
-    _write_new(html, graph_page(engine))
+    write_new(html, graph_page(engine))
     print(f"The graph and its state written to {html}.")
     return engine.graph()
 
@@ -450,39 +452,19 @@ def _export(notebook: Notebook, engine: Engine, file: str | None) -> str:
     if file is None:
         print(script, end="")
         return script
-    _write_new(file, script)
+    write_new(file, script)
     print(f"Definitions written to {file}.")
     return script
 
 
-def _write_new(file: str, text: str) -> None:
-    """DT-1003 for a file that is there."""
-    try:
-        with Path(file).open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        problem, hint = "the file already exists", "Name another file, or delete that one."
-        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from None
-
-
-def _read_script(file: str | None) -> str:
-    """DT-1003 for one that cannot be read."""
-    try:
-        return Path(file or "").read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        hint = "Name a script of definitions, as %dt export FILE writes it."
-        problem = f"it cannot be read ({type(e).__name__})"
-        raise error("DT-1003", option="FILE", value=file, problem=problem, hint=hint) from e
-
-
 def _lint(notebook: Notebook, engine: Engine, file: str | None) -> LintReport:
-    found = engine.lint(_read_script(file))
+    found = engine.lint(read_script(file))
     print(found)
     return found
 
 
 def _format(notebook: Notebook, engine: Engine, file: str | None) -> str:
-    script = _read_script(file)
+    script = read_script(file)
     laid_out = format_script(script)
     print(_UNCHANGED if laid_out is None else laid_out)
     return laid_out or script
@@ -493,7 +475,7 @@ _UNCHANGED = "Left as it is: it cannot be laid out with the same words in the sa
 
 def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
     """What the script in a file would change; `dt.apply(plan)` does it."""
-    plan = engine.plan(_read_script(file))
+    plan = engine.plan(read_script(file))
     if is_live(notebook.shell):
         show_below(plan)
     else:

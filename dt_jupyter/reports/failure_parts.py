@@ -9,7 +9,7 @@ from dt_jupyter.model import CATALOGUE, DynamicTable, Name, RefreshRecord, Span,
 from dt_jupyter.schedule import SOURCE_GONE
 
 _EXPRESSION = re.compile(r", in (?P<expression>.+?)(?:, for example of the row |\.?\Z)", re.DOTALL)
-_ROW = re.compile(r", for example of the row (?P<row>.+)\.", re.DOTALL)
+_ROW = re.compile(r", for example of the row (?P<row>.+?)\.(?: |\Z)", re.DOTALL)
 _BARE = re.compile(r"[\s()`]")
 
 

@@ -97,6 +97,7 @@ class Nodes:
         for found in self.sinks.all(now):
             drawn.sink(found)
         drawn.tasks(self.tasks.all(now))
+        drawn.views()
         return GraphReport(self._told(drawn), tuple(drawn.edges), now)
 
     def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
@@ -261,6 +262,12 @@ class _Drawing:
             for name in report.flow.writes:
                 self.read(name, report.task.schema)
                 self.edges[TaskName(report.task.name), name] = None
+
+    def views(self) -> None:
+        """Those that read what is drawn, though nothing that is drawn reads them."""
+        for name, text in self._views.items():
+            if any(read in self.nodes for read in reads(text, name.schema) or ()):
+                self.read(name, name.schema)
 
     def read(
         self,

@@ -76,7 +76,7 @@ def _problem(node: Node, lake: LakeStanding) -> _Problem | None:
         told = failure.sentence.removeprefix(f"[{failure.code}] ")
         sentence = f"failed in its last refresh, {failure.code}: {told}"
         return _Problem(code, sentence, (*able, Remedy(_REFRESH, name)))
-    if lake.obstacles.get(node.id, _NOTHING).code == _RESTS:
+    if (obstacle := lake.obstacles.get(node.id)) is not None and obstacle.code == _RESTS:
         resume = Remedy(RemedyKind.RESUME_WAREHOUSE, node.warehouse)
         return _Problem(_RESTS, f"waits for warehouse {node.warehouse}, which rests.", (resume,))
     if not node.scheduler_enabled:
@@ -85,7 +85,6 @@ def _problem(node: Node, lake: LakeStanding) -> _Problem | None:
 
 
 _RESTS = "WAREHOUSE_SUSPENDED"
-_NOTHING = Reason("", "")
 
 
 def _own(node: Node, lake: LakeStanding) -> LateCause | None:

@@ -35,8 +35,7 @@ _STYLE = """
 body{margin:0}.dtj-page{padding:16px 20px;background:var(--dtj-page);min-height:100vh;
 box-sizing:border-box}
 .dtj-page h1{font-size:18px;margin:0 0 2px}.dtj-page h2{font-size:15px;margin:20px 0 6px}
-.dtj-page #graph-live{height:min(70vh,760px);margin:12px 0}
-.dtj-page #graph-live>*{height:100%}
+.dtj-page #graph-live{margin:12px 0}
 .dtj-page details.dtj-node-state{border:1px solid var(--dtj-grid);border-radius:8px;
 padding:8px 12px;margin:6px 0}
 .dtj-page details.dtj-node-state>summary{color:var(--dtj-ink);font-size:13px}

@@ -48,7 +48,7 @@ REPLAY = "%replay orders --at 0 --to now"
 LAG = "%dt lag totals"
 CELLS = [CONNECT, TABLES, REFRESH, BUSY, BROKEN, FAIL, REPLAY, LAG]
 
-TABS = ("Graph", "Catalogue", "Details", "Frontiers", "Streams", "Replay")
+TABS = ("Graph", "Catalogue", "Details", "Frontiers", "Streams", "Health", "Replay")
 
 SEEN = """([name, attribute]) => {
   const seen = window.seen = [];
@@ -265,6 +265,45 @@ class TestPanel:
         panel.button("Set").click()
         told = "Target lag of large: 2 hours."
         expect(panel.all.locator(".dtj-told")).to_contain_text(told, timeout=SPARK_MILLISECONDS)
+
+    def test_what_a_node_is_asked_and_its_definition_edited(self, panel: Panel) -> None:
+        keyboard, answer = panel.page.keyboard, panel.all.locator(".dtj-menu-answer")
+        panel.node("totals").focus()
+        keyboard.press("r")
+        expect(answer).to_contain_text("large dynamic table")
+        keyboard.press("Escape")
+        keyboard.press("v")
+        equal = "totals equals its query"
+        expect(answer).to_contain_text(equal, timeout=SPARK_MILLISECONDS)
+        panel.shoot("verified")
+        keyboard.press("Escape")
+        keyboard.press("e")
+        made = panel.page.locator(".jp-Notebook:visible .jp-CodeCell.jp-mod-active")
+        expect(made).to_contain_text("CREATE OR ALTER DYNAMIC TABLE totals")
+        made.locator(".cm-content").click()
+        keyboard.press("Control+End")
+        keyboard.type(" HAVING sum(amout) > 1")
+        expect(made.locator(".dtje-problem")).to_have_text("amout", timeout=SPARK_MILLISECONDS)
+        panel.shoot("underlined")
+        keyboard.press("Escape")
+        keyboard.press("d")
+        keyboard.press("d")
+        expect(panel.cells).to_have_count(len(CELLS))
+
+    def test_the_health_of_the_tables_and_the_graph_as_a_file(self, panel: Panel) -> None:
+        health = panel.tab("Health")
+        expect(health.get_by_role("listitem")).to_have_count(3)
+        expect(health).to_contain_text("written in")
+        panel.shoot("health")
+        health.get_by_role("button", name="totals").click()
+        details = panel.all.get_by_role("tabpanel", name="Details", exact=True)
+        expect(details).to_contain_text("cost")
+        panel.tab("Graph")
+        with panel.page.expect_download() as saved:
+            panel.button("Save the graph and its state as an HTML file").click()
+        page = panel.page.context.new_page()
+        page.goto(f"file://{saved.value.path()}")
+        page.close()
 
     def test_a_full_refresh_and_the_contents_of_a_table(self, panel: Panel) -> None:
         panel.choose("marked")

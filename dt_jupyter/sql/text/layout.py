@@ -101,9 +101,9 @@ class _Layout:
         level = self.levels[-1]
         ended = self._comment(gap, level.indent)
         indent = self._break(i, gap)
-        if indent is None and ended:
-            indent = level.indent + 1
-        if i and indent is not None:
+        if ended and indent is None:
+            indent = level.indent + (level.clause != "")
+        if indent is not None and (i or ended):
             self._line(indent)
         elif gap:
             self._blank()
@@ -168,6 +168,7 @@ class _Layout:
         word = self.words[i].upper
         return (
             (word == "FROM" and before in ("DISTINCT", "DELETE"))
+            or (word == "GROUP" and before == "WITHIN")
             or (word == "VALUES" and before == "")
             or (word == "ORDER" and self.levels[-1].clause == "")
         ) and i > 0

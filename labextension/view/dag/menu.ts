@@ -15,6 +15,8 @@ export interface MenuEvents {
   close(): void;
   /** Asks the kernel about the node. */
   ask(ask: 'verify' | 'failure'): Promise<LiveMessage>;
+  /** An answer came: the box has another size. */
+  grown(): void;
   /** Another node is to be looked at. */
   go(name: string): void;
 }
@@ -100,10 +102,13 @@ function answerBox(inquiry: Inquiry, of: MenuOf, events: MenuEvents): HTMLElemen
     show(readerList(of.readers, events));
   } else {
     show(said(inquiry === 'verify' ? 'Comparing with its query …' : 'Reading …', 'caution'));
-    events.ask(inquiry).then(
-      answer => show(answerBlock(answer)),
-      (thrown: unknown) => show(said(sentence(thrown), 'trouble')),
-    );
+    void events
+      .ask(inquiry)
+      .then(answerBlock, (thrown: unknown) => said(sentence(thrown), 'trouble'))
+      .then(answer => {
+        show(answer);
+        events.grown();
+      });
   }
   const close = button('Close', () => events.close(), { class: 'dtj-button dtj-main' });
   return h(

@@ -21,6 +21,7 @@ export class Overlay {
   private menu: HTMLElement | null = null;
   private shown: OpenMenu | null = null;
   private said: Told | null = null;
+  private box: Rectangle | null = null;
 
   constructor(
     private readonly view: HTMLElement,
@@ -49,6 +50,7 @@ export class Overlay {
 
   /** Where the menu lies, beside its node. */
   put(box: Rectangle | null): void {
+    this.box = box;
     if (this.menu) {
       const { clientWidth, clientHeight } = this.view;
       putBeside(this.menu, box, { width: clientWidth, height: clientHeight });
@@ -66,6 +68,7 @@ export class Overlay {
       confirmed: (lag?: Extract<Action, { is: 'confirm' }>['lag']) => act({ is: 'confirm', lag }),
       close: () => act({ is: 'menu', name: null }),
       ask: (what: 'verify' | 'failure') => ask({ ask: what, name: menu.name }),
+      grown: () => this.put(this.box),
       go: (name: string) => {
         act({ is: 'menu', name: null });
         act({ is: 'goto', name });

@@ -468,3 +468,32 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
   get('suspend').click();
   madeNothing(root, text);
 });
+
+test('why it is not fresh is said with what helps, but for what the head has already', async () => {
+  const late = {
+    code: 'UPSTREAM_SUSPENDED',
+    sentence: 'up, which it reads, is suspended.',
+    root: 'up',
+    remedies: [
+      { kind: 'resume', label: 'Resume up', name: 'up', target_lag: null },
+      { kind: 'refresh', label: 'Refresh now', name: 'daily', target_lag: null },
+    ],
+  } as const;
+  const cost = {
+    name: 'daily', schema: 'default', target: 60, within: 0.5, lag: 1, p95: 2, refreshes: 14,
+    recomputed: 0, failed: 3, seconds: 7, rows: 1, bytes: 700, days: 7, cause: null,
+  } as const; // prettier-ignore
+  view.update(detail({ late, cost }));
+  const box = root.querySelector<HTMLElement>('.dtj-late')!;
+  expect(box.textContent).toContain('up, which it reads, is suspended.');
+  const buttons = [...box.querySelectorAll('button')];
+  expect(buttons.map(each => each.textContent)).toEqual(['Resume up']);
+  expect(root.textContent).toContain('2 refreshes, 1 s, 100 B written a day');
+  buttons[0]!.click();
+  expect(asked.at(-1)!.question).toEqual({ ask: 'resume', name: 'up', target_lag: null });
+  asked.at(-1)!.answer({ type: 'done', version: 1, sentence: 'up resumed.' });
+  await settle();
+  expect(root.querySelector('.dtj-status')!.textContent).toContain('up resumed.');
+  view.update(detail());
+  expect(root.querySelector('.dtj-late')).toBeNull();
+});

@@ -27,7 +27,7 @@ import css from './detail.raw.css';
 import historyCss from './history.raw.css';
 import planCss from './plan.raw.css';
 import type { Child, Host, Question, View } from '../elements/dom';
-import type { CardMessage, DetailMessage, LateRow } from '../wire';
+import type { CardMessage, DetailMessage, LateRow, RemedyRow } from '../wire';
 
 /** Shows a dynamic table; its buttons act by the host, where there is a kernel. */
 export function mountDetail(root: HTMLElement, host: Host): View<DetailMessage> {
@@ -361,6 +361,10 @@ class DetailView implements View<DetailMessage> {
 
   /** Why it is late, and what helps. */
   private _late(late: LateRow): HTMLElement {
+    // what is done with the table itself stands in the head
+    const own = this._message!.name;
+    const others = ({ kind, name }: RemedyRow): boolean =>
+      name !== own || (kind !== 'resume' && kind !== 'refresh');
     const tell = (answer: Node): void => {
       this._status.replaceChildren(answer);
       void this._again(this._message!.name, () => !this._gone);
@@ -368,9 +372,9 @@ class DetailView implements View<DetailMessage> {
     return h(
       'section',
       { class: 'dtj-late', 'data-code': late.code },
-      h('h4', {}, 'Why it is late'),
+      h('h4', {}, 'Why it is not fresh'),
       h('p', {}, clean(late.sentence)),
-      remedyButtons(late.remedies, this._host, 'remedy', tell),
+      remedyButtons(late.remedies.filter(others), this._host, 'remedy', tell),
     );
   }
 

@@ -36,7 +36,7 @@ def found(lab: Lab, text: str, **more: object) -> list[tuple[str, str, str]]:
 
 def state_of(lab: Lab) -> tuple[object, ...]:
     catalog = lab.context.catalog
-    files = sorted(str(p) for p in lab.context.layout.root.rglob("*") if "catalog" not in p.name)
+    files = sorted(str(p) for p in lab.folder.rglob("*") if "catalog" not in p.name)
     return catalog.newest_event(), [t.id for t in catalog.list()], catalog.tables(), files
 
 
@@ -50,7 +50,7 @@ def test_each_problem_is_told_at_its_place_and_nothing_is_written(shop: Lab) -> 
         ("DT-1003", "'5 min'"),
         ("DT-1102", "kk"),
         ("DT-1105", "CREATE DYNAMIC TABLE there TARGET_LAG = '1 minute' AS SELECT 1 AS one"),
-        ("DT-1102", "vv"),
+        ("DT-1112", "vv"),
     ]
     warnings = {(code, place) for severity, code, place in told if severity == "warning"}
     query = "SELECT k, rand() AS r FROM orders"
@@ -78,8 +78,11 @@ def test_each_problem_is_told_at_its_place_and_nothing_is_written(shop: Lab) -> 
         ("%%dynamic_table x --target_lag 1\nSELECT 1", "DT-1002", "--target_lag"),
         ("%%dynamic_table x --target-lag '1 parsec'\nSELECT 1", "DT-1003", "'1 parsec'"),
         ("%%dt\nSELECT k FROM\n  keyde", "DT-1101", "keyde"),
-        ("%dt SELECT 1\n%dt SELECT kk FROM keyed", "DT-1102", "kk"),
-        ("%%dt\nSELECT k v FROM keyed WHERE", "DT-1001", None),
+        ("%dt SELECT 1\n%dt SELECT kk FROM keyed", "DT-1112", "kk"),
+        ("%%dt\nSELECT k FROM (keyed", "DT-1001", None),
+        ("%%dt\nCREATE VIEW w (a) AS SELECT kk FROM keyed", "DT-1112", "kk"),
+        ("%%dt\nCREATE STREAM s ON TABLE ordres", "DT-1101", "ordres"),
+        ("%%dt\nCREATE SINK s FROM TABLE ordres INTO 'webhook+https://h/p'", "DT-1101", "ordres"),
     ],
 )
 def test_a_cell_is_looked_at_as_its_magics_read_it(

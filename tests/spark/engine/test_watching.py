@@ -96,6 +96,15 @@ def role_sees_the_events_of_what_it_monitors(shop: Lab) -> None:
     assert {name for name, _ in rows} == {"ratio"}
     (seen,) = shop.engine.health().tables
     assert (seen.name.table, "division" in (seen.cause or "").lower()) == ("ratio", False)
+    late = shop.engine.why_late("ratio")
+    assert late.cause is not None
+    assert "division" not in late.cause.sentence.lower()
+    assert [(r.kind, r.name) for r in late.cause.remedies] == [("explain", "ratio")]
+    with pytest.raises(DTError, match="DT-5201"):
+        shop.engine.why_late("`order`")
+    for text in ("SELECT n FROM item", "CREATE DYNAMIC TABLE x AS SELECT n FROM item"):
+        (problem,) = shop.engine.lint(text).problems
+        assert problem.code.startswith("DT-52")
     hidden = "[DT-2105] Its message may show rows: it takes SELECT on ratio to read it."
     assert [m for _, m in rows if "DT-" in m] == [hidden]
     assert shop.sql(EVENTS.format("NAME => '`Order`'")) == []

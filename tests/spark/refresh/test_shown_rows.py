@@ -1,13 +1,15 @@
-"""Every number of rows that is shown of a table is what a query of it gives."""
+"""Every number that is shown of a table is what a query of it gives, or what its files are: rows,
+bytes, lag, and what its refreshes did."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from dt_jupyter.engine import read_sample
-from dt_jupyter.model import Name
+from dt_jupyter.model import Name, Timestamp
 from tests.spark.engine_lab import Lab
 
 TEXTS = {
@@ -86,6 +88,54 @@ def check(lab: Lab) -> dict[str, int]:
     return now
 
 
+HISTORY = """SELECT NAME, SCHEMA_NAME,
+unix_micros(max(CASE WHEN STATE = 'SUCCEEDED' THEN DATA_TIMESTAMP END)) AS t,
+count_if(STATE = 'SUCCEEDED' AND REFRESH_ACTION <> 'NO_DATA') AS refreshes,
+count_if(STATE = 'SUCCEEDED' AND REFRESH_ACTION IN ('FULL', 'REINITIALIZE')) AS recomputed,
+count_if(STATE = 'FAILED') AS failed,
+sum(CAST(get_json_object(STATISTICS, '$.numBytesWritten') AS BIGINT)) AS bytes,
+sum(CAST(REFRESH_END_TIME AS DOUBLE) - CAST(REFRESH_START_TIME AS DOUBLE)) AS seconds
+FROM TABLE(DYNAMIC_TABLE_REFRESH_HISTORY()) GROUP BY ALL"""
+
+
+def is_checksum(file: Path) -> bool:
+    """What Hadoop writes beside a data file on a disk: no part of the table."""
+    return file.name.startswith(".") and file.suffix == ".crc" and file.parent.name != "_delta_log"
+
+
+def files_of(lab: Lab, name: str) -> tuple[int, int]:
+    """Bytes of a table's data files, hidden stages and changes included, and of all its files."""
+    folder = Path(str(lab.context.layout.folder(lab.engine.table(name).id)))
+    files = (p for p in folder.rglob("*") if p.is_file() and not is_checksum(p))
+    sizes = {p: p.stat().st_size for p in files}
+    data = (s for p, s in sizes.items() if p.suffix == ".parquet" and "_delta_log" not in p.parts)
+    return sum(data), sum(sizes.values())
+
+
+def check_costs(lab: Lab) -> None:
+    """What health and the history say is what SQL says of the history, and what lies on the disk;
+    nothing was vacuumed."""
+    told = {row[0]: row[2:] for row in lab.sql(HISTORY)}
+    before = lab.context.clock.now()
+    health = {t.name.table: t for t in lab.engine.health().tables}
+    after = lab.context.clock.now()
+    stored = {t.name: t for t in lab.engine.storage().tables}
+    nodes = {str(n.name): n for n in lab.engine.graph().nodes}
+    for name in TEXTS:
+        t, refreshes, recomputed, failed, written, seconds = told[name]
+        found, since = health[name], Timestamp(t)
+        figures = (found.refreshes, found.recomputed, found.failed, found.bytes)
+        assert figures == (refreshes, recomputed, failed, written), name
+        assert found.seconds == pytest.approx(seconds, abs=0.01)
+        late = lab.engine.why_late(name)
+        assert before.since(since) <= (found.lag or 0) <= after.since(since), name
+        assert (late.lag or 0) >= (found.lag or 0), name
+        assert (nodes[name].lag or 0) >= before.since(since), name
+        data, everything = files_of(lab, name)
+        assert written == data, name
+        assert stored[name].total == everything, name
+
+
 def test_every_number_of_rows_is_what_a_query_gives(lab: Lab) -> None:
     lab.sql("CREATE TABLE t (k INT, v INT, p STRING) USING delta PARTITIONED BY (p)")
     lab.insert("t", "1, 10, 'x'", "1, 20, 'x'", "2, 5, 'y'", "3, 30, NULL", "4, 1, 'y'")
@@ -98,6 +148,7 @@ def test_every_number_of_rows_is_what_a_query_gives(lab: Lab) -> None:
         for name in TEXTS:
             assert lab.record(name).error is None
         found = check(lab)
+    check_costs(lab)
     for name in ("having", "having_unnamed", "scalar_having"):
         assert lab.engine.profile(name, rows=0).row_count == found[name]
     made, jobs = lab.engine.table("having"), total_jobs(lab)

@@ -15,11 +15,20 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from dt_jupyter.dispatch import picture_of
-from dt_jupyter.model import CATALOGUE, Name, Sink, Timestamp
+from dt_jupyter.model import (
+    CATALOGUE,
+    LateCause,
+    Lateness,
+    Name,
+    Remedy,
+    RemedyKind,
+    Sink,
+    Timestamp,
+)
 from dt_jupyter.notebook import load, magics, unload
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.session import Notebook
-from dt_jupyter.reports import SinkReport
+from dt_jupyter.reports import LintReport, SinkReport
 
 
 @pytest.fixture
@@ -248,3 +257,48 @@ def test_the_lag_of_a_sink_is_told_below_the_cell(monkeypatch: pytest.MonkeyPatc
     assert magics._lag(notebook, engine, "s") is report
     assert shown == [report]
     assert "lag" in picture_of(report).text
+
+
+def test_a_script_is_laid_out_in_its_cell_without_an_engine(
+    shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[str, bool]] = []
+    monkeypatch.setattr(
+        shell, "set_next_input", lambda text, replace: written.append((text, replace))
+    )
+    assert shown(shell, "%%dt --format\nselect a from t where a > 1") == ""
+    assert written == [("%%dt\nselect a\nfrom t\nwhere a > 1\n", True)]
+
+
+class Looked:
+    """An engine that is asked what is wrong."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, object]] = []
+
+    def lint(self, text: str, args: object = None) -> LintReport:
+        self.asked.append((text, args))
+        return LintReport(text, ())
+
+    def why_late(self, name: str) -> Lateness:
+        cause = LateCause("SUSPENDED", "It is suspended.", None, (Remedy(RemedyKind.RESUME, name),))
+        return Lateness(Name("default", name), 12.0, 5.0, cause)
+
+
+def test_a_cell_or_a_file_is_looked_at_and_not_run(
+    shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, file = Looked(), tmp_path / "a.sql"
+    monkeypatch.setattr(Notebook, "require", lambda self: engine)
+    file.write_text("select 1")
+    shell.user_ns["least"] = 3
+    assert shown(shell, "%%dt --lint -o found\nSELECT :least, :other") == "No problems found.\n"
+    assert shown(shell, f"%dt lint {file}") == "No problems found.\n"
+    (cell, args), (script, _) = engine.asked
+    assert (cell.strip(), args, script) == ("SELECT :least, :other", {"least": 3}, "select 1")
+    assert isinstance(shell.user_ns["found"], LintReport)
+    assert "DT-1003" in shown(shell, "%dt lint nowhere.sql")
+    assert shown(shell, "%dt why daily") == (
+        "daily: late (lag 12.0 s, target 5 s)\n  SUSPENDED: It is suspended.\n"
+        "  What helps: Resume\n"
+    )

@@ -18,11 +18,10 @@ KNOWN = [
     if text.strip()
 ]
 
-WORDS = (
-    "SELECT a b FROM t WHERE AND OR BETWEEN 1 2.5 ( ) , . * = 'x  y' `q q` JOIN LEFT ON GROUP BY "
-    "HAVING ORDER LIMIT WITH AS UNION ALL ; -- /* :: -> CASE WHEN END LATERAL VIEW IS DISTINCT "
-    "INTERVAL - + VALUES CREATE DYNAMIC TABLE TARGET_LAG '1 minute' DELETE INSERT INTO EXTRACT"
-).split()
+PLAIN = """SELECT a b FROM t WHERE AND OR BETWEEN 1 2.5 ( ) , . * = JOIN LEFT ON GROUP BY HAVING
+ORDER LIMIT WITH AS UNION ALL ; -- /* :: -> CASE WHEN END LATERAL VIEW IS DISTINCT WITHIN
+INTERVAL - + VALUES CREATE DYNAMIC TABLE TARGET_LAG DELETE INSERT INTO EXTRACT"""
+WORDS = [*PLAIN.split(), "'x  y'", "`q q`"]
 PIECES = st.lists(
     st.sampled_from([*WORDS, "--c\n", "/* c */", "/* a /* b */ c */", "$$ d  d $$", "r'\\n'"]),
     max_size=40,
