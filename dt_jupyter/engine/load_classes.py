@@ -15,6 +15,7 @@ from pyspark import SparkContext
 
 from dt_jupyter.engine.api import Engine
 from dt_jupyter.engine.services import own_session
+from dt_jupyter.spark import SWITCH
 
 _SECONDS = 300
 _CSV = "id,name,price\n" + "".join(f"{n},name {n % 3},{n}.5\n" for n in range(50))
@@ -44,6 +45,7 @@ def run_usual() -> None:
 def write_archive(archive: Path, options: str = "") -> None:
     """The archive, whole or not at all: not where this Java has none of its own to add to."""
     unfinished = archive.with_suffix(".unfinished")
+    os.environ[SWITCH] = "0"  # a Java that writes an archive is nobody else's
     os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
     run_usual()
     gateway = SparkContext._gateway

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -29,7 +30,8 @@ _ANSWER_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 _LEFT_BYTES = 1 << 30
 """Of memory that must be free beside the heap of a spare."""
-_UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_HEAP = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_UNITS = {"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,8 @@ def has_room(heap: str, facts: Path = Path("/proc/meminfo")) -> bool:
         available = int(lines["MemAvailable"].split()[0]) << 10
     except (OSError, KeyError, ValueError):
         return True
-    unit = _UNITS.get(heap[-1:].lower())
-    wanted = int(heap[:-1]) * unit if unit else int(heap)
+    size = _HEAP.fullmatch(heap)
+    wanted = int(size[1]) * _UNITS[size[2].lower()] if size else 0
     return available > wanted + _LEFT_BYTES
 
 

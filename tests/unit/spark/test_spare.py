@@ -281,6 +281,8 @@ def test_none_is_started_where_memory_is_short(tmp_path: Path) -> None:
     assert has_room("1g", facts)
     assert has_room("2047m", facts)
     assert not has_room("2g", facts)
+    assert not has_room("2GB", facts)
+    assert not has_room("2048", facts), "Spark's unit is MiB"
     assert has_room("64g", tmp_path / "missing")
 
 
