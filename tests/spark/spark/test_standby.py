@@ -234,7 +234,7 @@ def test_one_that_nobody_wants_any_more_ends_when_it_is_there(
 
     launch_java = standby.launch_java
     monkeypatch.setattr(standby, "launch_java", launch)
-    monkeypatch.setattr(standby, "_make_context", lambda *of: None)
+    monkeypatch.setattr(standby, "make_context", lambda *of: None)
     begun = begin()
     standby.dismiss()
     begun._made.wait()
