@@ -1,9 +1,10 @@
 """The first hour's first minute: from `%load_ext` to the first row of a dynamic table over two
-tables of one's own, each time in a new process: with the archive of Java's classes and without, and
-with Spark begun by `%load_ext` ten seconds before the next cell.
+tables of one's own, each time in a new process: without the archive of Java's classes, with it,
+with Spark begun by `%load_ext` ten and thirty seconds before the next cell, and with a spare Spark
+of the process before.
 
-`python -m bench.start --times 3`: medians in seconds, and the CPU seconds of Java; all three in
-turns. The archive is written first, into a folder of its own.
+`python -m bench.start --times 3`: medians in seconds, and the CPU seconds of Java from its start
+and of Python; all ways in turns. The archive is written first, into a folder of its own.
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from dt_jupyter.spark import archive_of, find_java
+from dt_jupyter.engine import order_spark
+from dt_jupyter.spark import archive_of, dismiss_spare, find_java, has_spare, keep_spare
 
 STEPS = {
     "%load_ext": ("load_ext", "dt_jupyter"),
@@ -40,34 +46,78 @@ for name, (magic, line) in json.loads(sys.argv[2]).items():
     begun = time.perf_counter()
     shell.run_line_magic(magic, line.replace("{lake}", lake))
     took[name] = time.perf_counter() - begun
-    if name == "%load_ext" and sys.argv[3] == "ahead":
+    if name == "%load_ext" and sys.argv[3] != "0":
         from dt_jupyter.engine import prepare_spark
         prepare_spark()
-        time.sleep(10)
+        time.sleep(float(sys.argv[3]))
 pid = shell.user_ns["spark"].sparkContext._gateway.proc.pid
 with open(f"/proc/{pid}/stat") as stat:
     ticks = stat.read().rsplit(")", 1)[1].split()[11:13]
 took["CPU of Java"] = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+took["CPU of Python"] = time.process_time()
 print("\\n" + json.dumps(took))
 """
 
 
-def measured(archive: Path | None, *, ahead: bool = False) -> dict[str, float]:
-    """Seconds of each step in a new process; `ahead` begins Spark as a live notebook does, and the
-    seconds until the next cell are nobody's."""
-    option = f'"-XX:SharedArchiveFile={archive}"' if archive else "-Xshare:auto"
-    with tempfile.TemporaryDirectory() as folder:
-        words = [str(Path(folder) / "lake"), json.dumps(STEPS), "ahead" if ahead else ""]
+@dataclass(frozen=True)
+class Way:
+    """How a process gets its Spark: `ahead` are the seconds between `%load_ext` and the next cell,
+    which are nobody's, and in which a live notebook prepares Spark."""
+
+    name: str
+    archive: bool = True
+    ahead: float = 0.0
+    spare: bool = False
+
+
+WAYS = (
+    Way("without the archive", archive=False),
+    Way("with the archive"),
+    Way("begun 10 s before", ahead=10.0),
+    Way("begun 30 s before", ahead=30.0),
+    Way("a spare", ahead=1.0, spare=True),
+)
+SPARE_SECONDS = 600.0
+
+
+def measured(way: Way, archive: Path) -> dict[str, float]:
+    """Seconds of each step in a new process."""
+    option = f'"-XX:SharedArchiveFile={archive}"' if way.archive else "-Xshare:auto"
+    with tempfile.TemporaryDirectory() as folder, environment(way, option, folder):
+        if way.spare:
+            wait_for_spare()
+        words = [str(Path(folder) / "lake"), json.dumps(STEPS), str(way.ahead)]
         done = subprocess.run(
-            [sys.executable, "-c", CLOCK, *words],
-            env={**os.environ, "SPARK_SUBMIT_OPTS": option},
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", CLOCK, *words], capture_output=True, text=True, check=True
         )
+        dismiss_spare()  # the next one, which that process has ordered
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     steps = [seconds for name, seconds in found.items() if name in STEPS]
     return {**found, "from %load_ext to the first row": sum(steps)}
+
+
+@contextmanager
+def environment(way: Way, option: str, folder: str) -> Iterator[None]:
+    """The variables of a way; a spare of its own, apart from the user's."""
+    standby = "spare" if way.spare else ""
+    own = {"SPARK_SUBMIT_OPTS": option, "XDG_RUNTIME_DIR": folder, "DT_JUPYTER_STANDBY": standby}
+    before = dict(os.environ)
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def wait_for_spare() -> None:
+    """Until one is ready, as the process before would have ordered it."""
+    keep_spare(order_spark(), 0.0)
+    ends = time.monotonic() + SPARE_SECONDS
+    while not has_spare(order_spark()):
+        if time.monotonic() > ends:
+            raise SystemExit("No spare was ready in time.")
+        time.sleep(0.5)
 
 
 def main() -> None:
@@ -78,14 +128,12 @@ def main() -> None:
         archive = archive_of(find_java(os.environ), Path(folder))
         writer = [sys.executable, "-m", "dt_jupyter.engine.load_classes", str(archive)]
         subprocess.run(writer, check=True, capture_output=True)
-        measured(None)  # what the machine reads for the first time
-        turns = [
-            (measured(None), measured(archive), measured(archive, ahead=True)) for _ in range(times)
-        ]
+        measured(WAYS[0], archive)  # what the machine reads for the first time
+        turns = [[measured(way, archive) for way in WAYS] for _ in range(times)]
         print(f"archive: {archive.stat().st_size >> 20} MB\n")
-    print("| step | without | with the archive | and begun before |\n| --- | --- | --- | --- |")
+    print(f"| step | {' | '.join(way.name for way in WAYS)} |\n|{' --- |' * (len(WAYS) + 1)}")
     for step in turns[0][0]:
-        took = (statistics.median(turn[i][step] for turn in turns) for i in range(3))
+        took = (statistics.median(turn[i][step] for turn in turns) for i in range(len(WAYS)))
         print(f"| {step} | {' | '.join(f'{seconds:.1f} s' for seconds in took)} |")
 
 

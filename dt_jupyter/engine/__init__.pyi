@@ -9,6 +9,10 @@ from .open_engines import (
     connect_once as connect_once,
     find_engine as find_engine,
 )
+from .own_spark import (
+    order_spark as order_spark,
+    prepare_spark as prepare_spark,
+)
 from .rights.graph import (
     seen_node as seen_node,
     seen_sink as seen_sink,
@@ -34,7 +38,6 @@ from .services import (
     known_lake as known_lake,
     lake_folder as lake_folder,
     lake_layout as lake_layout,
-    prepare_spark as prepare_spark,
     replace_unused as replace_unused,
     require_catalog_url as require_catalog_url,
     separate_names as separate_names,

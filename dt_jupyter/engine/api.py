@@ -29,6 +29,7 @@ from dt_jupyter.engine.late_tables import late_causes, why_late
 from dt_jupyter.engine.lint import lint_text
 from dt_jupyter.engine.load import LoadedTable, load_table
 from dt_jupyter.engine.naming import require_names
+from dt_jupyter.engine.own_spark import MEMORY
 from dt_jupyter.engine.planning import apply_plan, plan_script
 from dt_jupyter.engine.profile import profile_table
 from dt_jupyter.engine.remote_lake import is_remote, mount_lake
@@ -116,7 +117,7 @@ class Engine:
     @classmethod
     def connect(
         cls, lake: str | os.PathLike[str] = "lake", spark: SparkSession | None = None, *,
-        scheduler: bool | None = None, clock: Clock | None = None, memory: str = services.MEMORY,
+        scheduler: bool | None = None, clock: Clock | None = None, memory: str = MEMORY,
         tuning: Tuning = DEFAULTS, role: str = ADMIN, shared: bool = False,
         roots: Sequence[str | os.PathLike[str]] = (), catalog: str | None = None,
     ) -> Engine:  # fmt: skip

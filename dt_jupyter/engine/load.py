@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.script import run_last
 from dt_jupyter.failures import arrow_of, is_frame, is_local_frame, shown
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import Name, count_of, did_you_mean, error, name_taken, quote
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sources import holder
-from dt_jupyter.spark import is_connect, text_of_path, whole_frame
+from dt_jupyter.spark import is_connect, lookup, text_of_path, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -83,7 +84,21 @@ def load_table(context: Context, name: str | Name | None, source: Any) -> Loaded
         context.spark.catalog.dropTempView(_VIEW)
     table = context.spark.table(known.sql)
     columns = tuple((f.name, f.dataType.simpleString()) for f in table.schema)
-    return LoadedTable(known, told, columns, table.count(), (*notes, *renamed))
+    rows = _stored_rows(context, known)
+    number = table.count() if rows is None else rows
+    return LoadedTable(known, told, columns, number, (*notes, *renamed))
+
+
+def _stored_rows(context: Context, name: Name) -> int | None:
+    """The number of rows by the log of a table on this machine's disk, which takes no job of
+    Spark's; None where the log does not tell."""
+    found = lookup(context.spark, name, temporary=False)
+    if found is None or found.location is None or not found.location.startswith("/"):
+        return None
+    try:
+        return context.sources.logs[found.location].size().rows
+    except LakeError:
+        return None
 
 
 def _read(context: Context, source: Any) -> tuple[DataFrame, str, tuple[str, ...]]:

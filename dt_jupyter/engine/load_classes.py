@@ -1,7 +1,7 @@
-"""Runs what most sessions run, once: the Java under it is told to write an archive of the classes
-that it loaded.
+"""Runs what most sessions run, once: the Java under it loads their classes, and is told to write an
+archive of them.
 
-    python -m dt_jupyter.engine.load_classes ARCHIVE [OPTIONS]     OPTIONS are Java's
+    python -m dt_jupyter.engine.load_classes [ARCHIVE [OPTIONS]]     OPTIONS are Java's
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pyspark import SparkContext
 
 from dt_jupyter.engine.api import Engine
 from dt_jupyter.engine.services import own_session
+from dt_jupyter.spark import SWITCH
 
 _SECONDS = 300
+_CSV = "id,name,price\n" + "".join(f"{n},name {n % 3},{n}.5\n" for n in range(50))
 
 
-def write_archive(archive: Path, options: str = "") -> None:
-    """The archive, whole or not at all: not where this Java has none of its own to add to."""
-    unfinished = archive.with_suffix(".unfinished")
-    os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
+def run_usual() -> None:
+    """In a session of its own, which ends."""
     with tempfile.TemporaryDirectory() as folder:
         spark = own_session(folder, "1g")
         with Engine.connect(Path(folder), spark=spark, scheduler=False) as dt:
@@ -31,18 +31,34 @@ def write_archive(archive: Path, options: str = "") -> None:
                 "CREATE DYNAMIC TABLE sums TARGET_LAG = '1 hour' AS"
                 " SELECT i.v, count(*) AS n FROM item i JOIN item j ON i.id = j.id GROUP BY i.v"
             )
+            (Path(folder) / "loaded.csv").write_text(_CSV, "utf-8")
+            dt.load("loaded", Path(folder) / "loaded.csv")
+            dt.sql(
+                "SELECT name, sum(price) AS p FROM loaded JOIN sums ON id = n GROUP BY name"
+            ).collect()
             dt.sql("INSERT INTO item VALUES (3, 2); UPDATE item SET v = 3 WHERE id = 1")
             dt.refresh("sums")
             dt.verify("sums")
-        gateway = SparkContext._gateway
         spark.stop()
-        assert gateway is not None
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait(timeout=_SECONDS)
+
+
+def write_archive(archive: Path, options: str = "") -> None:
+    """The archive, whole or not at all: not where this Java has none of its own to add to."""
+    unfinished = archive.with_suffix(".unfinished")
+    os.environ[SWITCH] = "0"  # a Java that writes an archive is nobody else's
+    os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
+    run_usual()
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=_SECONDS)
     if unfinished.exists():
         unfinished.replace(archive)
 
 
 if __name__ == "__main__":
-    write_archive(Path(sys.argv[1]), *sys.argv[2:])
+    if sys.argv[1:]:
+        write_archive(Path(sys.argv[1]), *sys.argv[2:])
+    else:
+        run_usual()

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dt_jupyter.lake import fields_named, head, spark_schema
-from dt_jupyter.spark import CancelFlag, activity, run_cancellable, whole_frame
+from dt_jupyter.sources import name_of
+from dt_jupyter.spark import (
+    CancelFlag,
+    RelationKind,
+    activity,
+    lookup,
+    run_cancellable,
+    whole_frame,
+)
+from dt_jupyter.sql import SparkKind, SparkStatement, relations_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from dt_jupyter.engine.context import Context
     from dt_jupyter.model import DynamicTable
+    from dt_jupyter.sql import Statement
 
 T = TypeVar("T")
 MOST = 50
+_ALL = re.compile(r"\s*SELECT\s*\*\s*FROM\s+", re.IGNORECASE)
+_LIMIT = re.compile(r"(?:\s+LIMIT\s+(\d{1,9}))?\s*", re.IGNORECASE)
 SAMPLE = 5
 """Rows of a dynamic table that its card shows."""
 
@@ -82,12 +95,69 @@ def read_sample(context: Context, table: DynamicTable) -> ResultRows | None:
 def _first_rows(context: Context, table: DynamicTable) -> DataFrame:
     """Some of its rows, read from its files, which takes no job of Spark's; all of them by Spark
     where that alone reads them."""
+    found = _rows_of_files(context, table, SAMPLE + 1)
+    return context.spark.table(table.name.sql) if found is None else found
+
+
+def _rows_of_files(context: Context, table: DynamicTable, count: int) -> DataFrame | None:
     log = context.sources.logs[str(context.layout.public(table.id))]
     names = [n for n, _, _ in table.definition.columns]
-    rows = head(log, SAMPLE + 1, names)
+    rows = head(log, count, names)
     if rows is None:
-        return context.spark.table(table.name.sql)
+        return None
     return whole_frame(context.spark, rows, spark_schema(fields_named(log.metadata(), names)))
+
+
+def read_query_rows(
+    context: Context, statement: Statement, frame: DataFrame, what: str
+) -> ResultRows:
+    """The first rows of a statement's result. Those of `SELECT * FROM` a dynamic table are read
+    from its files: the first query of a Delta table takes Spark some seconds."""
+    asked = _whole_table(context, statement)
+    if asked is None:
+        return read_rows(context, frame, what)
+    table, limit = asked
+
+    def read() -> ResultRows:
+        found = _rows_of_files(context, table, min(limit, MOST + 1))
+        same = found is not None and _columns_of(found) == _columns_of(frame)
+        newest = same and _shows_newest(context, table, frame)
+        return _read(found if found is not None and newest else frame, MOST)
+
+    return interruptible(context, what, read)
+
+
+def _whole_table(context: Context, statement: Statement) -> tuple[DynamicTable, int] | None:
+    """The dynamic table all of whose columns a query asks for, and of how many rows at most; None
+    for every other query."""
+    if not isinstance(statement, SparkStatement) or statement.kind is not SparkKind.QUERY:
+        return None
+    reads = relations_in(statement.text)
+    if statement.timed or len(reads) != 1:
+        return None
+    ((parts, span),) = reads
+    after = _LIMIT.fullmatch(statement.text, span.end)
+    if not _ALL.fullmatch(statement.text, 0, span.start) or after is None:
+        return None
+    name = name_of(parts, context.schema())
+    table = context.catalog.get(name)
+    found = lookup(context.spark, name)
+    hidden_by_another = found is None or found.kind is RelationKind.TEMPORARY_VIEW
+    if table is None or table.frontier is None or hidden_by_another:
+        return None
+    return table, int(after[1] or MOST + 1)
+
+
+def _shows_newest(context: Context, table: DynamicTable, frame: DataFrame) -> bool:
+    """Whether a result is of the version of the table that is the newest now, too."""
+    shown = context.travel.isolation_of(frame)
+    log = context.sources.logs[str(context.layout.public(table.id))]
+    versions = [r.version for r in shown.reads if r.table_id == table.id] if shown else []
+    return versions == [log.version()]
+
+
+def _columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
+    return tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
 
 
 def _read(frame: DataFrame, limit: int) -> ResultRows:
@@ -95,7 +165,7 @@ def _read(frame: DataFrame, limit: int) -> ResultRows:
 
     from dt_jupyter.spark import as_text
 
-    columns = tuple((field.name, field.dataType.simpleString()) for field in frame.schema.fields)
+    columns = _columns_of(frame)
     places = [f"c{i}" for i in range(len(columns))]
     texts = [as_text(f.col(p), kind) for p, (_, kind) in zip(places, columns, strict=True)]
     found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()

@@ -13,7 +13,7 @@ from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.created import Announce, Created, say_nothing
 from dt_jupyter.engine.execute import StatementOrigin, execute
 from dt_jupyter.engine.interrupts import StatementFlag
-from dt_jupyter.engine.rows import ResultRows, interruptible, read_rows, read_sample
+from dt_jupyter.engine.rows import ResultRows, interruptible, read_query_rows, read_sample
 from dt_jupyter.engine.written_rows import count_written
 from dt_jupyter.failures import catalogued, coded_call
 from dt_jupyter.model import Isolation, error, shorten
@@ -118,7 +118,7 @@ def read_outcome(context: Context, done: Done) -> StatementOutcome:
     if not found.columns:
         return StatementOutcome(count_written(context, done.statement))
     try:
-        rows = read_rows(context, found, _title(done.statement))
+        rows = read_query_rows(context, done.statement, found, _title(done.statement))
     except Exception as e:
         if (failure := failure_in(found, e)) is not None:
             raise failure from failure.__cause__

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import Catalog, CatalogWarning, Owner, find_database, parse_catalog_url
 from dt_jupyter.definition import Definer
@@ -20,6 +20,7 @@ from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.event_tables import EventTables
 from dt_jupyter.engine.information_schema import CatalogTables
+from dt_jupyter.engine.own_spark import MEMORY, OWN
 from dt_jupyter.engine.remote_lake import home_layout, is_remote
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
@@ -43,7 +44,6 @@ from dt_jupyter.functions import Functions
 from dt_jupyter.lake import HadoopStorage, find_escape, folder_exists, is_delta, lock_writers
 from dt_jupyter.maintenance import Keeper
 from dt_jupyter.model import (
-    DEFAULT_WAREHOUSE,
     Clock,
     DynamicTable,
     EventKind,
@@ -71,8 +71,6 @@ from dt_jupyter.sources import (
     noticed,
 )
 from dt_jupyter.spark import (
-    SHARE,
-    Pool,
     RefreshSessions,
     archive_of,
     builtin_functions,
@@ -83,7 +81,6 @@ from dt_jupyter.spark import (
     is_unused,
     local_session,
     path_of_uri,
-    prepare_session,
     private_session,
     replace_session,
     runs_elsewhere,
@@ -97,28 +94,6 @@ from dt_jupyter.watching import AlertWatch, start_telemetry, stop_telemetry, str
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-MEMORY = "2g"
-"""Of the Java heap of a session of ours."""
-SESSION_CONFS: Mapping[str, str] = {
-    # In a session of ours a plain CREATE TABLE, and saveAsTable, make Delta tables.
-    "spark.sql.sources.default": "delta",
-    # One dynamic table has a handful of generated classes: none is compiled twice.
-    "spark.sql.codegen.cache.maxEntries": "2000",
-}
-
-
-class _Own(TypedDict):
-    cores: int
-    confs: Mapping[str, str]
-    pools: Sequence[Pool]
-
-
-_OWN: _Own = {
-    "cores": os.cpu_count() or 2,
-    "confs": SESSION_CONFS,
-    "pools": (Pool(DEFAULT_WAREHOUSE, SHARE),),
-}
 
 
 def build(
@@ -302,14 +277,14 @@ def require_shared_disk(spark: SparkSession, layout: Layout) -> None:
 def start_session(lake: str | os.PathLike[str]) -> SparkSession:
     """The session that `Engine.connect` would start for the lake; its folders are made. DT-5103,
     DT-51xx (Java, Spark)."""
-    return local_session(lake_layout(lake).tables, memory=MEMORY, **_OWN)
+    return local_session(lake_layout(lake).tables, memory=MEMORY, **OWN)
 
 
 def replace_unused(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession | None:
     """A session with Delta in the place of one without, on which nothing depends; None where
     `spark` has Delta, or is in use."""
     if session_end(spark) is None and not has_delta_confs(spark) and is_unused(spark):
-        return replace_session(spark, lake_layout(lake).tables, memory=MEMORY, **_OWN)
+        return replace_session(spark, lake_layout(lake).tables, memory=MEMORY, **OWN)
     return None
 
 
@@ -319,15 +294,10 @@ def archive_classes() -> None:
     start_writer(archive_of(find_java(os.environ)), os.environ)
 
 
-def prepare_spark() -> None:
-    """What `start_session` will start is begun in the background, unless this process has Spark."""
-    prepare_session(memory=MEMORY, **_OWN)
-
-
 def own_session(lake: str | os.PathLike[str], memory: str) -> SparkSession:
     """The active session, else a local one whose tables are made in the lake; as
     `separate_names`."""
-    return separate_names(lake, local_session(lake_layout(lake).tables, memory=memory, **_OWN))
+    return separate_names(lake, local_session(lake_layout(lake).tables, memory=memory, **OWN))
 
 
 def separate_names(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession:

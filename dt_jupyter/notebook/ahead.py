@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dt_jupyter.spark import SWITCH
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-SWITCH = "DT_JUPYTER_STANDBY"
-"""The environment variable that is `0` where Spark is not to be started before it is asked for."""
 _SOON_SECONDS = 0.05
 
 
@@ -26,12 +26,17 @@ class SparkAhead:
 
     def begin(self) -> None:
         loop = getattr(getattr(self._shell, "kernel", None), "io_loop", None)
-        if loop is None or os.environ.get(SWITCH) == "0" or "SPARK_REMOTE" in os.environ:
+        if loop is None or _is_off():
             return
         # In the loop, between cells: two threads that import PySpark would wait for each other.
         loop.call_later(_SOON_SECONDS, self._prepare)
         self._shell.events.register("post_run_cell", self._check)
         self._begun = True
+
+    def hasten(self) -> None:
+        """Begins at once, for a cell that is about to import the engine and to connect."""
+        if not _is_off() and not self._has_spark():
+            _prepare()
 
     def stop(self) -> None:
         if self._begun:
@@ -41,13 +46,21 @@ class SparkAhead:
 
     def _prepare(self) -> None:
         if self._begun and not self._has_spark():
-            from dt_jupyter.engine import prepare_spark
-
-            prepare_spark()
+            _prepare()
 
     def _check(self, result: object) -> None:
         if self._has_spark():
             self.stop()
+
+
+def _is_off() -> bool:
+    return os.environ.get(SWITCH) == "0" or "SPARK_REMOTE" in os.environ
+
+
+def _prepare() -> None:
+    from dt_jupyter.engine import prepare_spark
+
+    prepare_spark()
 
 
 def _dismiss() -> None:

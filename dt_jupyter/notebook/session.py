@@ -71,6 +71,8 @@ class Notebook:
         that of another lake which a magic opened is closed, and so is one whose Spark session has
         ended."""
         wanted = lake or (str(self._engine.lake) if self._engine else LAKE)
+        if not remote:
+            self.ahead.hasten()
         from dt_jupyter.engine import find_engine, known_lake, require_catalog_url
 
         require_catalog_url(catalog)

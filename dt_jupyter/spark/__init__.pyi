@@ -145,6 +145,7 @@ from .session import (
     active_session as active_session,
     has_delta_confs as has_delta_confs,
     local_session as local_session,
+    order_session as order_session,
     prepare_session as prepare_session,
     replace_session as replace_session,
     require_delta as require_delta,
@@ -170,6 +171,16 @@ from .sessions import (
     reset_session as reset_session,
 )
 from .shared_disk import is_shared as is_shared, runs_elsewhere as runs_elsewhere
+from .spare import (
+    SWITCH as SWITCH,
+    SpareOrder as SpareOrder,
+    dismiss_spare as dismiss_spare,
+    has_spare as has_spare,
+    keep_spare as keep_spare,
+)
+from .spare_keeper import (
+    serve_spare as serve_spare,
+)
 from .standby import (
     dismiss as dismiss,
 )

@@ -20,6 +20,7 @@ from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import Pool
 from dt_jupyter.spark.session_confs import WHOLE_ROWS
 from dt_jupyter.spark.session_life import bury_dead_context, session_end, settings_of
+from dt_jupyter.spark.spare import SpareOrder, order_spare
 from dt_jupyter.spark.standby import launch_session, prepare_java
 
 if TYPE_CHECKING:
@@ -179,6 +180,19 @@ def prepare_session(
     process has a session or has begun that already. What goes wrong is told by `local_session`."""
     if not has_java():
         prepare_java(Launch(_settings(app_name, cores, memory, confs), tuple(pools)))
+
+
+def order_session(
+    *,
+    app_name: str = "dt_jupyter",
+    cores: int,
+    memory: str,
+    confs: Mapping[str, str] | None = None,
+    pools: Sequence[Pool] = (),
+) -> SpareOrder | None:
+    """What a spare Spark for `local_session` with these values is ordered with; None where the
+    environment asks for none."""
+    return order_spare(Launch(_settings(app_name, cores, memory, confs), tuple(pools)))
 
 
 def _settings(

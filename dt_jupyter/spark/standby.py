@@ -24,6 +24,8 @@ from dt_jupyter.spark.launch import (
     read_environment,
 )
 from dt_jupyter.spark.path_texts import text_of_path
+from dt_jupyter.spark.spare import has_spare, keep_spare, order_spare, take_spare
+from dt_jupyter.spark.warm_up import warm_up
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -45,6 +47,8 @@ class Standby:
         self.environment = read_environment()
         self.start = plan_start(launch)
         self._made = threading.Event()
+        self._asked = threading.Event()
+        """That a session waits for the JVM, or none will."""
         self._lock = threading.Lock()
         self._gateway: JavaGateway | None = None
         self._context: Any = None
@@ -67,13 +71,36 @@ class Standby:
     def _make(self) -> None:
         with suppress(Exception):  # the session that finds no JVM starts one, and tells what fails
             self._gateway = launch_java(self.start)
-            self._context = _make_context(self._gateway, self.start)
+            self._context = make_context(self._gateway, self.start)
+            self._warm_up()
         self._made.set()
         if not self._wanted:
             self.end()
 
+    def _warm_up(self) -> None:
+        """Runs statements until the JVM is wanted; its context is another one then, in which
+        nothing has happened."""
+        if self._asked.is_set():
+            return
+        assert self._gateway is not None
+        context, folder = self._context, self.start.log.parent / "warm_up"
+        with suppress(Exception):
+            warm_up(self._gateway, context, folder, self._asked.is_set)
+        self._context = None  # without one it is not taken
+        context.stop()
+        self._context = make_context(self._gateway, self.start)
+
+    def _hurry(self) -> None:
+        """The statement that warms the JVM up is the last one, and its jobs end."""
+        self._asked.set()
+        context = self._context
+        if context is not None and not self._made.is_set():
+            with suppress(Exception):  # it may have been stopped
+                context.sc().cancelAllJobs()
+
     def take(self) -> tuple[JavaGateway, Any] | None:
         """The JVM, as soon as it is there, and its context; None if it ended or did not start."""
+        self._hurry()
         self._made.wait()
         with self._lock:
             gateway, self._gateway = self._gateway, None
@@ -87,6 +114,7 @@ class Standby:
     def end(self) -> None:
         """The JVM ends, at once or as soon as it has started, unless a session has taken it."""
         self._wanted = False
+        self._hurry()
         if not self._made.is_set():
             return
         with self._lock:
@@ -100,8 +128,8 @@ _of_this_process: list[Standby] = []
 
 def prepare_java(launch: Launch) -> None:
     """A JVM for the session that `launch_session` will make of `launch` is started in the
-    background, once for each process."""
-    if not _of_this_process:
+    background, once for each process; not where another process keeps one for it."""
+    if not _of_this_process and not has_spare(order_spare(launch)):
         with suppress(DTError):  # told by the session that is asked for
             _of_this_process.append(Standby(launch))
             _of_this_process[0].begin()
@@ -115,11 +143,14 @@ def dismiss() -> None:
 
 def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
     """A new session whose tables lie in the warehouse, in the JVM on standby if it was started for
-    the same, else in a new one; DT-5104, DT-5105."""
+    the same, else in a spare one, else in a new one; DT-5104, DT-5105."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     taken = _take(launch)
+    order = order_spare(launch)  # no JVM is being started: the environment is as it was
+    if taken is None and SparkContext._gateway is None:
+        taken = take_spare(order)
     start = taken[0] if taken else plan_start(launch)
     try:
         with environment(start.variables):
@@ -130,10 +161,12 @@ def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
                 start.conf.set(_WAREHOUSE, text_of_path(warehouse))
                 # A JVM that an earlier session of this process left behind is used again.
                 gateway, context = SparkContext._gateway or launch_java(start), None
-            return SparkSession(SparkContext(conf=start.conf, gateway=gateway, jsc=context))
+            session = SparkSession(SparkContext(conf=start.conf, gateway=gateway, jsc=context))
     except Exception as failure:
         forget_gateway()
         raise explain_start(failure, start.log.read_text(errors="replace")) from None
+    keep_spare(order)
+    return session
 
 
 def _take(launch: Launch) -> tuple[JavaStart, JavaGateway, Any] | None:
@@ -148,7 +181,7 @@ def _take(launch: Launch) -> tuple[JavaStart, JavaGateway, Any] | None:
     return None
 
 
-def _make_context(gateway: JavaGateway, start: JavaStart) -> Any:
+def make_context(gateway: JavaGateway, start: JavaStart) -> Any:
     """A context as PySpark would make it, which PySpark has yet to hear of."""
     conf = gateway.jvm.SparkConf()
     for key, value in (*_CONTEXT_DEFAULTS.items(), *start.conf.getAll()):

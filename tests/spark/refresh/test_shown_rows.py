@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.engine import read_sample
+from dt_jupyter.engine import read_outcome, read_sample, run_script
 from dt_jupyter.model import Name, Timestamp
 from tests.spark.engine_lab import Lab
 
@@ -61,6 +61,14 @@ SHOWN: dict[str, Callable[[Lab, str], int | None]] = {
 
 def total_jobs(lab: Lab) -> int:
     return int(lab.spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def read_all(lab: Lab, text: str) -> list[tuple[str | None, ...]]:
+    """The rows that a cell shows of a query."""
+    (done,) = run_script(lab.context, text)
+    rows = read_outcome(lab.context, done).rows
+    assert rows is not None
+    return sorted(rows.rows, key=str)
 
 
 def counts(lab: Lab) -> dict[str, int]:
@@ -154,5 +162,17 @@ def test_every_number_of_rows_is_what_a_query_gives(lab: Lab) -> None:
     made, jobs = lab.engine.table("having"), total_jobs(lab)
     sample = read_sample(lab.context, made)
     assert total_jobs(lab) == jobs, "the rows that a card shows are read without Spark"
+    shown = read_all(lab, "SELECT * FROM having")
+    large = max(TEXTS, key=lambda name: found[name])
+    assert found[large] > 1
+    assert len(read_all(lab, f"select *\nfrom default.{large} limit 1")) == 1
+    assert read_all(lab, "SELECT * FROM having LIMIT 0") == []
+    assert total_jobs(lab) == jobs, "nor does a query of a whole table need Spark"
+    assert shown == sorted((str(k), str(s)) for k, s in lab.rows("having"))
+    lab.spark.sql("CREATE TEMPORARY VIEW having AS SELECT 7 AS k, 8L AS s")
+    assert read_all(lab, "SELECT * FROM having") == [("7", "8")], "another has the name here"
+    lab.spark.catalog.dropTempView("having")
+    for text in ("SELECT * FROM having h", "SELECT *, 1 FROM having", "SELECT * FROM having, u"):
+        assert len(read_all(lab, text)) == lab.spark.sql(text).count()
     assert sample is not None
     assert sorted(sample.rows) == sorted((str(k), str(s)) for k, s in lab.rows("having"))

@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dt_jupyter.spark import prepare_session, standby
+from dt_jupyter.spark import prepare_session, spare, standby
 from dt_jupyter.spark.launch import Launch
 from dt_jupyter.spark.session import LOCAL_CONFS
 
@@ -67,6 +67,111 @@ def test_a_session_takes_what_was_started_for_it(tmp_path: Path) -> None:
         "weight": 3,
         "compressed": "True",
     }
+
+
+WARM = """
+import json, sys
+from pathlib import Path
+from dt_jupyter.spark import local_session, prepare_session, standby
+what = dict(cores=1, memory="700m", confs={"spark.sql.sources.default": "delta"})
+prepare_session(**what)
+(begun,) = standby._of_this_process
+begun._made.wait()
+warmed = sorted(p.name for p in (begun.start.log.parent / "warm_up").iterdir())
+spark = local_session(Path(sys.argv[1]), **what)
+context = spark.sparkContext
+print(json.dumps({
+    "warmed": warmed,
+    "same": begun._gateway is None and begun.start.log.exists(),
+    "jobs": context._jsc.sc().dagScheduler().numTotalJobs(),
+    "tables": [t.name for t in spark.catalog.listTables()],
+    "warehouse": spark.conf.get("spark.sql.warehouse.dir").endswith(sys.argv[1]),
+    "confs": sorted(k for k in spark.conf.getAll if "warm" in k),
+    "rows": spark.sql("SELECT 1").count(),
+}))
+"""
+
+
+@pytest.mark.nightly
+def test_a_session_sees_nothing_of_what_warmed_its_java(tmp_path: Path) -> None:
+    assert told_by(WARM, tmp_path) == {
+        "warmed": ["first", "second"],
+        "same": True,
+        "jobs": 0,
+        "tables": [],
+        "warehouse": True,
+        "confs": [],
+        "rows": 1,
+    }
+
+
+ORDER_SPARE = """
+import json, time
+from dt_jupyter.engine import order_spark
+from dt_jupyter.spark import has_spare, keep_spare
+keep_spare(order_spark(), 0.0)
+until = time.monotonic() + 300
+while not has_spare(order_spark()) and time.monotonic() < until:
+    time.sleep(0.2)
+print(json.dumps({"ready": has_spare(order_spark())}))
+"""
+TAKE_SPARE = """
+import json, os, sys
+from dt_jupyter.engine import prepare_spark, start_session
+from dt_jupyter.spark import standby
+from pyspark.sql import functions as f
+prepare_spark()
+begun = len(standby._of_this_process)
+spark = start_session(sys.argv[1])
+spark.sql("CREATE TABLE t AS SELECT 1 AS a")
+process = spark.sparkContext._gateway.proc
+print(json.dumps({
+    "handed": type(process).__name__,
+    "standby": begun,
+    "rows": spark.table("t").count(),
+    "udf": spark.table("t").select(f.udf(lambda a: a + 1, "int")("a")).first()[0],
+    "folder": spark._jvm.System.getProperty("user.dir") == os.getcwd(),
+    "tables": [t.name for t in spark.catalog.listTables()],
+    "pid": process.pid,
+}), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def told_by(story: str, folder: Path, *words: str, **variables: str) -> dict[str, Any]:
+    """What a process of its own prints in its last line."""
+    done = subprocess.run(
+        [sys.executable, "-c", story, str(folder / "lake"), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **variables},
+    )
+    assert done.stdout, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.nightly
+def test_a_spare_is_the_next_process_s_and_ends_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {spare.SWITCH: "spare:120", "XDG_RUNTIME_DIR": str(tmp_path)}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert told_by(ORDER_SPARE, tmp_path) == {"ready": True}
+    found = told_by(TAKE_SPARE, tmp_path)
+    pid = found.pop("pid")
+    assert found == {
+        "handed": "HandedProcess",
+        "standby": 0,
+        "rows": 1,
+        "udf": 2,
+        "folder": True,
+        "tables": ["t"],
+    }
+    assert is_gone(pid)
+    spare.dismiss_spare()  # the one that was ordered for the next
 
 
 def test_nothing_is_started_beside_a_session_that_runs(spark: SparkSession) -> None:
@@ -129,7 +234,7 @@ def test_one_that_nobody_wants_any_more_ends_when_it_is_there(
 
     launch_java = standby.launch_java
     monkeypatch.setattr(standby, "launch_java", launch)
-    monkeypatch.setattr(standby, "_make_context", lambda *of: None)
+    monkeypatch.setattr(standby, "make_context", lambda *of: None)
     begun = begin()
     standby.dismiss()
     begun._made.wait()

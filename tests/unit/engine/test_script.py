@@ -67,7 +67,9 @@ class Bench:
         patched.setattr(parse, "ours", spy)
         patched.setattr(loop, "execute", self._execute)
         patched.setattr(rows, "run_cancellable", _at_once)
-        patched.setattr(loop, "read_rows", lambda *asked: ResultRows((("id", "int"),), (("1",),)))
+        patched.setattr(
+            loop, "read_query_rows", lambda *asked: ResultRows((("id", "int"),), (("1",),))
+        )
 
     def _execute(self, context: Context, statement: Any, origin: StatementOrigin) -> Any:
         self.ran.append(statement.text)
@@ -105,7 +107,7 @@ def test_a_magic_and_the_command_line_run_the_same_loop(
     counts = ResultRows(
         (("num_affected_rows", "bigint"), ("num_inserted_rows", "bigint")), (("4", "4"),)
     )
-    monkeypatch.setattr(loop, "read_rows", lambda *asked: counts)
+    monkeypatch.setattr(loop, "read_query_rows", lambda *asked: counts)
     engine: Any = SimpleNamespace(context=bench.context)
     variables: dict[str, Any] = {}
     magics: Any = object.__new__(DynamicTableMagics)
