@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch.list_messages import lineage_message, list_message
 from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
 from dt_jupyter.dispatch.task_answers import task_graph_node
-from dt_jupyter.engine import Created, ResultRows
+from dt_jupyter.engine import LONGEST_CELL, Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp, count_of
 from dt_jupyter.replay import Diff, RefreshReplay
@@ -54,8 +54,6 @@ from dt_jupyter.wire import (
 if TYPE_CHECKING:
     from dt_jupyter.replay import Step
 
-_LONGEST_CELL = 2_000
-"""Characters of a cell that are sent."""
 REPLAY_ROWS = 500
 """Steps of a replay that are shown."""
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
@@ -255,7 +253,7 @@ def health_message(found: HealthReport) -> ResultMessage:
 
 def short_cell(text: str) -> str:
     """What is sent of a long text."""
-    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
 
 
 def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
@@ -366,8 +364,11 @@ def change_table(
 
 def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:
     """The first rows of a result."""
-    columns = tuple(Column(name, kind) for name, kind in rows.columns)
-    return ResultMessage(columns, rows.rows, truncated=rows.truncated, title=title)
+    instant_type = f"timestamp ({rows.zone})" if rows.zone else "timestamp"
+    kinds = {"timestamp": instant_type}
+    columns = tuple(Column(name, kinds.get(kind, kind)) for name, kind in rows.columns)
+    cells = tuple(tuple(v and short_cell(v) for v in row) for row in rows.rows)
+    return ResultMessage(columns, cells, truncated=rows.truncated, title=title)
 
 
 def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:

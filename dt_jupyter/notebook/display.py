@@ -53,22 +53,22 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
             whole.for_type_by_name(
                 "dt_jupyter.reports.report_values", name, partial(_view, notebook)
             )
-    formatters = _formatter(shell).formatters
+    formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
-        formatters["text/html"].for_type_by_name(module, name, _html)
+        bundles.for_type_by_name(module, name, _bundle)
         formatters["text/plain"].for_type_by_name(module, name, _text)
-    formatters["text/html"].for_type(tuple, _list_html)
+    bundles.for_type(tuple, _list_bundle)
 
 
 def unregister(shell: InteractiveShell) -> None:
     whole = _formatter(shell).ipython_display_formatter
     for name in _LIVE:
         whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
-    formatters = _formatter(shell).formatters
+    formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
-        for kind in ("text/html", "text/plain"):
-            formatters[kind].pop(f"{module}.{name}", None)
-    formatters["text/html"].pop(tuple, None)
+        for of in (bundles, formatters["text/plain"]):
+            of.pop(f"{module}.{name}", None)
+    bundles.pop(tuple, None)
 
 
 def _formatter(shell: InteractiveShell) -> DisplayFormatter:
@@ -84,16 +84,16 @@ def picture_or_message(value: object) -> Picture | Panel:
     return picture_of(value)
 
 
-def _html(value: object) -> str:
-    return str(picture_or_message(value).html)
+def _bundle(value: object) -> dict[str, Any]:
+    return picture_or_message(value).bundle
 
 
-def _list_html(values: tuple[object, ...]) -> str | None:
-    """Of a tuple of alerts or functions; any other has no HTML."""
+def _list_bundle(values: tuple[object, ...]) -> dict[str, Any] | None:
+    """Of a tuple of alerts or functions; any other is shown as ever."""
     from dt_jupyter.dispatch import list_message
 
     message = list_message(values)
-    return _html(message) if message is not None else None
+    return _bundle(message) if message is not None else None
 
 
 def _text(value: object, printer: Any, cycle: bool) -> None:

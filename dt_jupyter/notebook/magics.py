@@ -246,9 +246,8 @@ class DynamicTableMagics(Magics):
 
 def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     from dt_jupyter.dispatch import change_table
-    from dt_jupyter.engine import read_change_counts, read_rows
+    from dt_jupyter.engine import ROWS_SHOWN, read_change_counts, read_rows
     from dt_jupyter.streams import changes_title
-    from dt_jupyter.widgets import MOST_CHANGES
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -259,7 +258,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     for note in found.query.notes:
         print(f"Note: {note}.")
     what = f"changes of {name}"
-    frame, limit = found.frame, MOST_CHANGES
+    frame, limit = found.frame, ROWS_SHOWN
     if found.query.has_updates:  # both halves of each
         frame, limit = frame.orderBy("`$ROW_ID`", "`$ACTION`"), 2 * limit
     rows = read_rows(engine.context, frame, what, limit)

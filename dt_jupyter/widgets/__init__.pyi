@@ -9,6 +9,7 @@ from .errors import error_html as error_html, error_text as error_text
 from .graph import NOT_REFRESHED as NOT_REFRESHED, graph_svg as graph_svg
 from .graph_words import graph_dot as graph_dot, graph_text as graph_text
 from .lag import lag_svg as lag_svg, lag_text as lag_text
+from .mime_bundle import ROWS_TYPE as ROWS_TYPE
 from .picture import Panel as Panel, Picture as Picture, show as show
 from .running import Running as Running
 from .sawtooth_points import sawtooth as sawtooth

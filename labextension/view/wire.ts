@@ -280,7 +280,9 @@ export interface LagMessage {
   readonly idle: readonly IdleTime[];
 }
 
-/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). */
+export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
+
+/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE and AFTER, side by side, are the two sides of an update. */
 export interface ResultMessage {
   readonly type: 'result';
   readonly version: number;
@@ -289,6 +291,7 @@ export interface ResultMessage {
   readonly truncated: boolean;
   readonly title: string | null;
   readonly note: string | null;
+  readonly marks: readonly Mark[];
 }
 
 /** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
@@ -491,8 +494,6 @@ export interface ReplayMessage {
   readonly schema_mode: string;
   readonly steps: readonly ReplayStep[];
 }
-
-export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
 
 /** Rows of a step, or the difference of two: a mark for each row, BEFORE and AFTER are the two sides of an update. `truncated`: there are more than are shown. */
 export interface RowsMessage {

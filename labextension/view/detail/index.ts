@@ -17,7 +17,7 @@ import {
   said,
   sentence,
 } from '../elements/parts';
-import { resultTable } from '../elements/table';
+import { resultTable } from '../elements/grid';
 import { clean, oneLine } from '../elements/text';
 import { Tree } from '../elements/tree';
 import { duration, timeElement } from '../elements/units';
