@@ -11,8 +11,8 @@ from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
 from dt_jupyter.dispatch.task_answers import task_graph_node
 from dt_jupyter.engine import LONGEST_CELL, Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
-from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp, count_of
-from dt_jupyter.replay import Diff, RefreshReplay
+from dt_jupyter.model import DynamicTable, Mark, RefreshRecord, RefreshState, Timestamp, count_of
+from dt_jupyter.replay import Diff, RefreshReplay, TableRows
 from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
@@ -84,6 +84,8 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return listed
         case TableProfile():
             return profile_message(value)
+        case TableRows():
+            return table_rows_message(value)
         case Verification():
             return verification_message(value)
         case Explanation():
@@ -202,6 +204,17 @@ def verification_message(found: Verification) -> ResultMessage:
     verdict = "✓ {} equals its query" if found.equal else "✗ {} differs from its query"
     shown = 2 if found.equal else 3
     return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
+
+
+def table_rows_message(found: TableRows) -> ResultMessage:
+    """The rows that are there, without what became of them."""
+    there = [
+        tuple(v and short_cell(v) for v in row)
+        for row, mark in zip(found.marked.rows, found.marked.marks, strict=True)
+        if mark not in (Mark.DELETED, Mark.BEFORE)
+    ]
+    columns = tuple(Column(n, t) for n, t in found.marked.columns)
+    return ResultMessage(columns, tuple(there), found.marked.truncated, found.title)
 
 
 def profile_message(found: TableProfile) -> ResultMessage:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.replay import TableRows
     from dt_jupyter.reports import GraphReport, LagReport
     from dt_jupyter.widgets import Panel, Picture
 
-_Report = TypeVar("_Report", bound="GraphReport | LagReport")
+_Report = TypeVar("_Report", bound="GraphReport | LagReport | TableRows")
 _SHOWN = (
     ("dt_jupyter.reports.report_values", "GraphReport"),
     ("dt_jupyter.reports.report_values", "LagReport"),
@@ -31,6 +32,7 @@ _SHOWN = (
     ("dt_jupyter.reports.health", "HealthReport"),
     ("dt_jupyter.maintenance.upkeep", "Vacuum"),
     ("dt_jupyter.replay.table_diff", "Diff"),
+    ("dt_jupyter.replay.live_rows", "TableRows"),
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
     ("dt_jupyter.engine.created", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
@@ -40,7 +42,11 @@ _SHOWN = (
 """Module and name of the types that have a picture; named, so that none is imported here."""
 
 
-_LIVE = {"GraphReport": "graph", "LagReport": "lag"}
+_LIVE = {
+    "dt_jupyter.reports.report_values.GraphReport": "graph",
+    "dt_jupyter.reports.report_values.LagReport": "lag",
+    "dt_jupyter.replay.live_rows.TableRows": "rows",
+}
 """The values that have a live view, and its kind."""
 
 
@@ -49,10 +55,9 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
     them are live views where the front end shows such."""
     if notebook is not None:
         whole = _formatter(shell).ipython_display_formatter
-        for name in _LIVE:
-            whole.for_type_by_name(
-                "dt_jupyter.reports.report_values", name, partial(_view, notebook)
-            )
+        for live in _LIVE:
+            module, _, name = live.rpartition(".")
+            whole.for_type_by_name(module, name, partial(_view, notebook))
     formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
         bundles.for_type_by_name(module, name, _bundle)
@@ -63,7 +68,7 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
 def unregister(shell: InteractiveShell) -> None:
     whole = _formatter(shell).ipython_display_formatter
     for name in _LIVE:
-        whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
+        whole.pop(name, None)
     formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
         for of in (bundles, formatters["text/plain"]):
@@ -100,7 +105,7 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
     printer.text("…" if cycle else str(picture_or_message(value).text))
 
 
-def _view(notebook: Notebook, value: GraphReport | LagReport) -> None:
+def _view(notebook: Notebook, value: GraphReport | LagReport | TableRows) -> None:
     """A value at the end of a cell as a live view; where there can be none it goes on to the
     formatters of its kinds."""
     if not is_live(notebook.shell):
@@ -110,14 +115,18 @@ def _view(notebook: Notebook, value: GraphReport | LagReport) -> None:
 
 def shown_live(notebook: Notebook, value: _Report) -> _Report:
     """Shows a report as its live view, or its picture; gives it back."""
-    from dt_jupyter.dispatch import graph_message, lag_message
+    from dt_jupyter.dispatch import graph_message, lag_message, live_rows_message
+    from dt_jupyter.replay import TableRows
     from dt_jupyter.reports import GraphReport
 
-    kind = _LIVE[type(value).__name__]
+    of = type(value)
+    kind = _LIVE[f"{of.__module__}.{of.__name__}"]
 
     def message(_: Desk) -> dict[str, Any]:
         if isinstance(value, GraphReport):
             return graph_message(value, stages=True).to_json()
+        if isinstance(value, TableRows):
+            return live_rows_message(value).to_json()
         return lag_message(value).to_json()
 
     show_view(notebook, kind, picture_or_message(value), message)

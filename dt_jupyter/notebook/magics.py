@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine, LoadedTable
-    from dt_jupyter.replay import Replay, Step
+    from dt_jupyter.replay import Replay, Step, TableRows
     from dt_jupyter.reports import (
         Explanation,
         FrontierReport,
@@ -111,9 +111,9 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command, spec = _COMMANDS[asked.command], _SPECS[asked.command]
-            given = [asked.args.get((spec.positional or "").lower())]
-            given += [asked.args["as"]] if "as" in asked.args else []
-            value = command(self.notebook, engine, *given)
+            options = dict(asked.args)
+            named = options.pop((spec.positional or "").lower(), None)
+            value = command(self.notebook, engine, named, **options)
         self._keep(asked.out, value)
 
     @no_var_expand
@@ -319,6 +319,21 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | Si
     return shown_live(notebook, found)
 
 
+def _rows(
+    notebook: Notebook, engine: Engine, name: str | None, limit: str = "200", chart: str = ""
+) -> TableRows:
+    axes = tuple(part.strip() for part in chart.split(",")) if chart else None
+    if axes is not None and len(axes) != 2:
+        problem, hint = "it is not two columns", "For example: --chart day,total."
+        raise error("DT-1003", option="--chart", value=chart, problem=problem, hint=hint)
+    if not limit.isdigit():
+        problem, hint = "it is not a number", "For example: --limit 50."
+        raise error("DT-1003", option="--limit", value=limit, problem=problem, hint=hint)
+    with waiting(notebook.shell, f"Reading {name}"):
+        found = engine.rows(name or "", limit=int(limit), chart=axes)
+    return shown_live(notebook, found)
+
+
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:
     from dt_jupyter.dispatch import frontiers_message, picture_of
 
@@ -439,10 +454,9 @@ def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
     return plan
 
 
-def _load(
-    notebook: Notebook, engine: Engine, file: str | None, name: str | None = None
-) -> LoadedTable:
+def _load(notebook: Notebook, engine: Engine, file: str | None, **options: str) -> LoadedTable:
     """Of a file, or of the variable with a frame that has such a name."""
+    name = options.get("as")
     held = notebook.shell.user_ns.get(file or "")
     is_variable = is_frame(held) or is_local_frame(held)
     found = engine.load(name or (file if is_variable else None), held if is_variable else file)
@@ -453,6 +467,7 @@ def _load(
 _COMMANDS: dict[str, Callable[..., object]] = {
     "graph": _graph,
     "lag": _lag,
+    "rows": _rows,
     "frontiers": _frontiers,
     "streams": _streams,
     "history": _history,

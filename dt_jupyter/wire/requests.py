@@ -20,14 +20,15 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",), Ask.TASK: ("name",),
     Ask.SOURCE: ("name",),
     Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
-    Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
+    Ask.ROWS: ("replay", "step"), Ask.TABLE_ROWS: ("name",), Ask.SIMULATE: ("name",),
+    Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),
     Ask.CANCEL: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
     Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
     Ask.RETRY_DEAD_LETTERS: ("name",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
-_POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")
+_POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency", "limit")
 
 
 def request_id(value: object) -> int:

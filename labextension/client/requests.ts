@@ -19,6 +19,7 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
   refresh_seconds: null,
   interval: null,
   concurrency: null,
+  limit: null,
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */
@@ -27,6 +28,7 @@ const JOBS: ReadonlySet<Ask> = new Set([
   'profile',
   'replay',
   'rows',
+  'table_rows',
   'refresh',
   'reset',
   'pin',

@@ -508,6 +508,22 @@ export interface RowsMessage {
   readonly truncated: boolean;
 }
 
+/** The first rows of a table as it stands `at` a time, at most `limit`, each with what became of it since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
+export interface TableRowsMessage {
+  readonly type: 'tablerows';
+  readonly version: number;
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly marks: readonly Mark[];
+  readonly at: Instant;
+  readonly table_version: number | null;
+  readonly limit: number;
+  readonly dynamic: boolean;
+  readonly truncated: boolean;
+  readonly chart: readonly string[];
+}
+
 /** What a table holds at one `snapshot`, which is said in words: a row for each column of `columns`, and the first rows. */
 export interface ProfileMessage {
   readonly type: 'profile';
@@ -546,9 +562,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'profile' | 'replay' | 'rows' | 'table_rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters';
 
-/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `since` and `limit` to TABLE_ROWS, `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -565,12 +581,13 @@ export interface Request {
   readonly refresh_seconds: number | null;
   readonly interval: number | null;
   readonly concurrency: number | null;
+  readonly limit: number | null;
 }
 
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

@@ -186,6 +186,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "stream_reports": _nothing,
     "health": _nothing,
     "profile": _read(),
+    "rows": _read(),
     "lineage": _seen,
     "foretell": _named(Right.MONITOR),
     "export": _admin("dt.export"),
