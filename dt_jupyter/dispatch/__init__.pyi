@@ -1,4 +1,8 @@
-from .answers import frontiers as frontiers, streams as streams
+from .answers import (
+    frontiers as frontiers,
+    live_rows_message as live_rows_message,
+    streams as streams,
+)
 from .dispatcher import QUICK as QUICK, Desk as Desk
 from .feed import EventFeed as EventFeed, hello as hello
 from .lake_history import recent_lakes as recent_lakes, record_lake as record_lake

@@ -18,7 +18,7 @@ from dt_jupyter.dispatch.static_messages import (
 from dt_jupyter.engine import Context, seen_task
 from dt_jupyter.ivm import PlanNode as Node
 from dt_jupyter.model import DynamicTable, RefreshRecord, Right, Timestamp
-from dt_jupyter.replay import Marked
+from dt_jupyter.replay import Marked, TableRows
 from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
@@ -61,6 +61,7 @@ from dt_jupyter.wire import (
     Statement,
     StreamRow,
     StreamsMessage,
+    TableRowsMessage,
     TableVersion,
     TreeNode,
     Underline,
@@ -171,6 +172,23 @@ def rows(name: str, step: int, found: Marked) -> RowsMessage:
     columns = tuple(Column(n, t) for n, t in found.columns)
     cells = tuple(tuple(map(_cell, row)) for row in found.rows)
     return RowsMessage(name, columns, cells, found.marks, step, found.since, found.truncated)
+
+
+def live_rows_message(found: TableRows) -> TableRowsMessage:
+    columns = tuple(Column(n, t) for n, t in found.marked.columns)
+    cells = tuple(tuple(map(_cell, row)) for row in found.marked.rows)
+    return TableRowsMessage(
+        str(found.name),
+        columns,
+        cells,
+        found.marked.marks,
+        found.time.datetime,
+        found.version,
+        found.limit,
+        found.dynamic,
+        found.marked.truncated,
+        found.chart or (),
+    )
 
 
 def _cell(text: str | None) -> str | None:

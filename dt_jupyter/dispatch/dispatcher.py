@@ -244,6 +244,12 @@ class Desk:
 
         return profile(engine.profile(_name(request)))
 
+    def _table_rows(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.answers import live_rows_message
+
+        since = _point(request.since, "since")
+        return live_rows_message(engine.rows(_name(request), since, limit=request.limit or _ROWS))
+
     def _simulate(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import simulation
 
@@ -400,7 +406,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.GRAPH: Desk._graph, Ask.CATALOGUE: Desk._catalogue, Ask.FRONTIERS: Desk._frontiers,
     Ask.STREAMS: Desk._streams, Ask.LAG: Desk._lag, Ask.DETAIL: Desk._detail,
     Ask.EXPORT: Desk._export, Ask.LINEAGE: Desk._lineage, Ask.PROFILE: Desk._profile,
-    Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows,
+    Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows, Ask.TABLE_ROWS: Desk._table_rows,
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,

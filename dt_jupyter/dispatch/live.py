@@ -15,7 +15,7 @@ from dt_jupyter.dispatch.feed import EventFeed
 
 LIVE_SCRIPT = Path(__file__).parents[1] / "widgets" / "static" / "widget.js"
 """Built from `labextension/widget`."""
-_KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams")
+_KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams", "rows")
 _FOLLOWING = 12
 """Views that hear events at once: of more, those hear them that were looked at last."""
 

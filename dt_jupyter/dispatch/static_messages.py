@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dt_jupyter.dispatch.list_messages import lineage_message, list_message
 from dt_jupyter.dispatch.sink_answers import sink_graph_node, sink_message
 from dt_jupyter.dispatch.task_answers import task_graph_node
-from dt_jupyter.engine import Created, ResultRows
+from dt_jupyter.engine import LONGEST_CELL, Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
-from dt_jupyter.model import DynamicTable, RefreshRecord, RefreshState, Timestamp, count_of
-from dt_jupyter.replay import Diff, RefreshReplay
+from dt_jupyter.model import DynamicTable, Mark, RefreshRecord, RefreshState, Timestamp, count_of
+from dt_jupyter.replay import Diff, RefreshReplay, TableRows
 from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
@@ -54,8 +54,6 @@ from dt_jupyter.wire import (
 if TYPE_CHECKING:
     from dt_jupyter.replay import Step
 
-_LONGEST_CELL = 2_000
-"""Characters of a cell that are sent."""
 REPLAY_ROWS = 500
 """Steps of a replay that are shown."""
 _NOT_RUN = (RefreshState.SCHEDULED, RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED)
@@ -86,6 +84,8 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return listed
         case TableProfile():
             return profile_message(value)
+        case TableRows():
+            return table_rows_message(value)
         case Verification():
             return verification_message(value)
         case Explanation():
@@ -206,6 +206,17 @@ def verification_message(found: Verification) -> ResultMessage:
     return ResultMessage(columns[:shown], (row[:shown],), title=verdict.format(found.name))
 
 
+def table_rows_message(found: TableRows) -> ResultMessage:
+    """The rows that are there, without what became of them."""
+    there = [
+        tuple(v and short_cell(v) for v in row)
+        for row, mark in zip(found.marked.rows, found.marked.marks, strict=True)
+        if mark not in (Mark.DELETED, Mark.BEFORE)
+    ]
+    columns = tuple(Column(n, t) for n, t in found.marked.columns)
+    return ResultMessage(columns, tuple(there), found.marked.truncated, found.title)
+
+
 def profile_message(found: TableProfile) -> ResultMessage:
     """A row for each column."""
     heads = ("column", "type", "NULL", "distinct, about", "least", "greatest")
@@ -255,7 +266,7 @@ def health_message(found: HealthReport) -> ResultMessage:
 
 def short_cell(text: str) -> str:
     """What is sent of a long text."""
-    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}…"
 
 
 def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
@@ -366,8 +377,11 @@ def change_table(
 
 def result_message(rows: ResultRows, title: str | None = None) -> ResultMessage:
     """The first rows of a result."""
-    columns = tuple(Column(name, kind) for name, kind in rows.columns)
-    return ResultMessage(columns, rows.rows, truncated=rows.truncated, title=title)
+    instant_type = f"timestamp ({rows.zone})" if rows.zone else "timestamp"
+    kinds = {"timestamp": instant_type}
+    columns = tuple(Column(name, kinds.get(kind, kind)) for name, kind in rows.columns)
+    cells = tuple(tuple(v and short_cell(v) for v in row) for row in rows.rows)
+    return ResultMessage(columns, cells, truncated=rows.truncated, title=title)
 
 
 def node_message(node: ReportNode, periods: Mapping[str, float]) -> GraphNode:

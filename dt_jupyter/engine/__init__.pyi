@@ -19,9 +19,12 @@ from .rights.graph import (
     seen_task as seen_task,
 )
 from .rows import (
+    LONGEST_CELL as LONGEST_CELL,
+    ROWS_SHOWN as ROWS_SHOWN,
     ResultRows as ResultRows,
     interruptible as interruptible,
     read_change_counts as read_change_counts,
+    read_frame as read_frame,
     read_rows as read_rows,
     read_sample as read_sample,
 )

@@ -63,7 +63,7 @@ from dt_jupyter.model import (
     count_of,
     error,
 )
-from dt_jupyter.replay import Archive, Archives, Diff, RefreshReplay, Replay, whole
+from dt_jupyter.replay import Archive, Archives, Diff, RefreshReplay, Replay, TableRows, whole
 from dt_jupyter.reports import (
     AppliedPlan,
     Explanation,
@@ -727,6 +727,19 @@ class Engine:
         context = self._open()
         known, point = context.name(name), self._moment(at)
         return profile_table(context, known, point, rows)
+
+    def rows(
+        self, name: str | Name, since: Point | TimePoint | None = None, *, limit: int = 200,
+        chart: tuple[str, str] | None = None,
+    ) -> TableRows:  # fmt: skip
+        """The first rows of a table, view or dynamic table as it stands now, in the order of its
+        columns, at most 1,000; with `since` marked with what came, went and changed since that
+        point. In a notebook they follow its refreshes. `chart`: the columns of a picture, across
+        and up. Errors: DT-1003, DT-1101, DT-31xx, DT-41xx."""
+        within("limit", limit, 1, 1_000)
+        context = self._open()
+        known, point = context.name(name), self._moment(since)
+        return context.travel.rows(known, point, limit, chart)
 
     def lineage(self, name: str | Name) -> Lineage:
         """The columns that flow into and out of those of a dynamic table, or of a table that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,21 +28,30 @@ if TYPE_CHECKING:
     from dt_jupyter.sql import Statement
 
 T = TypeVar("T")
-MOST = 50
+ROWS_SHOWN = 1_000
+"""Rows of a result that are read to be shown."""
 _ALL = re.compile(r"\s*SELECT\s*\*\s*FROM\s+", re.IGNORECASE)
 _LIMIT = re.compile(r"(?:\s+LIMIT\s+(\d{1,9}))?\s*", re.IGNORECASE)
 SAMPLE = 5
 """Rows of a dynamic table that its card shows."""
+LONGEST_CELL = 2_000
+"""Characters of a value that are read to be shown; one more is read of a longer one."""
+_MOST_CELLS = 50_000
+_MOST_CHARACTERS = 500_000
+_LEAST = 20
+"""Rows that are read of a result however wide it is."""
+_SHORT = re.compile(r"(tiny|small|big)?int|float|double|boolean|date|decimal|timestamp")
 
 
 @dataclass(frozen=True)
 class ResultRows:
     """The first rows of a result, each value as Spark writes it; `columns` are (name, type).
-    `truncated`: there are more."""
+    `truncated`: there are more. `zone` is that of values of the type TIMESTAMP."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str | None, ...], ...]
     truncated: bool = False
+    zone: str | None = None
 
 
 def interruptible(
@@ -64,9 +73,15 @@ def interruptible(
         return run_cancellable(context.spark, group, what, run, flag)
 
 
-def read_rows(context: Context, frame: DataFrame, what: str, limit: int = MOST) -> ResultRows:
-    """At most `limit` of them; runs the Spark jobs of the frame."""
+def read_rows(context: Context, frame: DataFrame, what: str, limit: int = ROWS_SHOWN) -> ResultRows:
+    """At most `limit` of them, fewer of wide ones; runs the Spark jobs of the frame."""
     return interruptible(context, what, lambda: _read(frame, limit))
+
+
+def read_frame(frame: DataFrame, limit: int = ROWS_SHOWN) -> ResultRows:
+    """As `read_rows`, of a DataFrame of any session, without an engine."""
+    group = f"show:{uuid.uuid4().hex}"
+    return run_cancellable(frame.sparkSession, group, "rows to show", lambda: _read(frame, limit))
 
 
 def read_change_counts(context: Context, frame: DataFrame, what: str) -> tuple[int, int, int]:
@@ -119,10 +134,10 @@ def read_query_rows(
     table, limit = asked
 
     def read() -> ResultRows:
-        found = _rows_of_files(context, table, min(limit, MOST + 1))
+        found = _rows_of_files(context, table, min(limit, ROWS_SHOWN + 1))
         same = found is not None and _columns_of(found) == _columns_of(frame)
         newest = same and _shows_newest(context, table, frame)
-        return _read(found if found is not None and newest else frame, MOST)
+        return _read(found if found is not None and newest else frame, ROWS_SHOWN)
 
     return interruptible(context, what, read)
 
@@ -145,7 +160,7 @@ def _whole_table(context: Context, statement: Statement) -> tuple[DynamicTable, 
     hidden_by_another = found is None or found.kind is RelationKind.TEMPORARY_VIEW
     if table is None or table.frontier is None or hidden_by_another:
         return None
-    return table, int(after[1] or MOST + 1)
+    return table, int(after[1] or ROWS_SHOWN + 1)
 
 
 def _shows_newest(context: Context, table: DynamicTable, frame: DataFrame) -> bool:
@@ -161,12 +176,35 @@ def _columns_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
 
 
 def _read(frame: DataFrame, limit: int) -> ResultRows:
+    """Values are cut by Spark, so that no long one is collected whole."""
     from pyspark.sql import functions as f
 
     from dt_jupyter.spark import as_text
 
     columns = _columns_of(frame)
+    most = min(limit, max(_LEAST, _MOST_CELLS // max(1, len(columns))))
     places = [f"c{i}" for i in range(len(columns))]
     texts = [as_text(f.col(p), kind) for p, (_, kind) in zip(places, columns, strict=True)]
-    found = frame.limit(limit + 1).toDF(*places).select(*texts).collect()
-    return ResultRows(columns, tuple(tuple(row) for row in found[:limit]), len(found) > limit)
+    cut = [
+        text if _SHORT.match(kind) else f.substring(text, 1, LONGEST_CELL + 1)
+        for text, (_, kind) in zip(texts, columns, strict=True)
+    ]
+    found = frame.limit(most + 1).toDF(*places).select(*cut).collect()
+    shown = _few_characters([tuple(row) for row in found[:most]])
+    return ResultRows(columns, shown, len(found) > len(shown), _zone(frame, columns))
+
+
+def _few_characters(rows: list[tuple[str | None, ...]]) -> tuple[tuple[str | None, ...], ...]:
+    """As many rows from the first on as a notebook holds easily."""
+    room = _MOST_CHARACTERS
+    for i, row in enumerate(rows):
+        room -= sum(map(len, filter(None, row)))
+        if room < 0 and i:
+            return tuple(rows[:i])
+    return tuple(rows)
+
+
+def _zone(frame: DataFrame, columns: Sequence[tuple[str, str]]) -> str | None:
+    """The zone in which instants are written, where a column has such."""
+    instants = any(kind == "timestamp" for _, kind in columns)
+    return frame.sparkSession.conf.get("spark.sql.session.timeZone") if instants else None

@@ -31,6 +31,7 @@ _VERBS: Mapping[str, str] = {
     "plan": "Comparing the script with the lake",
     "profile": "Profiling",
     "refresh": "Refreshing",
+    "rows": "Reading",
     "replay": "Reading the snapshots of",
     "replay_refresh": "Running a past refresh again of",
     "vacuum": "Vacuuming",

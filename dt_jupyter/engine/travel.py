@@ -30,6 +30,7 @@ from dt_jupyter.replay import (
     NOBODY,
     Archive,
     ArchiveIndex,
+    Axes,
     Bench,
     Diff,
     Pace,
@@ -37,11 +38,13 @@ from dt_jupyter.replay import (
     RefreshReplay,
     Replay,
     Snapshots,
+    TableRows,
     archive_snapshot,
     diff,
     find_refresh,
     open_replay,
     read_manifest,
+    read_table_rows,
     replay_refresh,
     verify_archive,
     whole,
@@ -180,6 +183,18 @@ class Travel:
         if start is None:
             start = Moment(self.now(), present=True) if end is None else OLDEST
         return open_replay(self.bench(), name, whole(name), start, end, every=every, mode=mode)
+
+    def rows(self, name: Name, since: Moment | None, limit: int, chart: Axes | None) -> TableRows:
+        """The rows of now, with what moved since a point."""
+        now = Moment(self.now(), present=True)
+        dynamic = self.sources.catalog.get(name) is not None
+
+        def run() -> TableRows:
+            mode = SchemaMode.SNAPSHOT_TIME
+            with self.replay(name, since or now, now, every=None, mode=mode) as replay:
+                return read_table_rows(replay, limit, dynamic, chart)
+
+        return run_cancellable(self.spark, f"rows:{uuid.uuid4().hex}", f"rows of {name}", run)
 
     def replay_refresh(
         self, table: DynamicTable, query_id: str | None, at: Moment | None

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.notebook.session import Notebook
+    from dt_jupyter.replay import TableRows
     from dt_jupyter.reports import GraphReport, LagReport
     from dt_jupyter.widgets import Panel, Picture
 
-_Report = TypeVar("_Report", bound="GraphReport | LagReport")
+_Report = TypeVar("_Report", bound="GraphReport | LagReport | TableRows")
 _SHOWN = (
     ("dt_jupyter.reports.report_values", "GraphReport"),
     ("dt_jupyter.reports.report_values", "LagReport"),
@@ -31,6 +32,7 @@ _SHOWN = (
     ("dt_jupyter.reports.health", "HealthReport"),
     ("dt_jupyter.maintenance.upkeep", "Vacuum"),
     ("dt_jupyter.replay.table_diff", "Diff"),
+    ("dt_jupyter.replay.live_rows", "TableRows"),
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
     ("dt_jupyter.engine.created", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),
@@ -40,7 +42,11 @@ _SHOWN = (
 """Module and name of the types that have a picture; named, so that none is imported here."""
 
 
-_LIVE = {"GraphReport": "graph", "LagReport": "lag"}
+_LIVE = {
+    "dt_jupyter.reports.report_values.GraphReport": "graph",
+    "dt_jupyter.reports.report_values.LagReport": "lag",
+    "dt_jupyter.replay.live_rows.TableRows": "rows",
+}
 """The values that have a live view, and its kind."""
 
 
@@ -49,30 +55,25 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
     them are live views where the front end shows such."""
     if notebook is not None:
         whole = _formatter(shell).ipython_display_formatter
-        for name in _LIVE:
-            whole.for_type_by_name(
-                "dt_jupyter.reports.report_values", name, partial(_view, notebook)
-            )
-    formatters = _formatter(shell).formatters
+        for live in _LIVE:
+            module, _, name = live.rpartition(".")
+            whole.for_type_by_name(module, name, partial(_view, notebook))
+    formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
-        formatters["text/html"].for_type_by_name(module, name, _html)
+        bundles.for_type_by_name(module, name, _bundle)
         formatters["text/plain"].for_type_by_name(module, name, _text)
-    formatters["text/html"].for_type(tuple, _list_html)
-    texts = formatters["text/plain"]
-    texts.for_type(tuple, _ListText(texts.for_type(tuple)))
+    bundles.for_type(tuple, _list_bundle)
 
 
 def unregister(shell: InteractiveShell) -> None:
     whole = _formatter(shell).ipython_display_formatter
     for name in _LIVE:
-        whole.pop(f"dt_jupyter.reports.report_values.{name}", None)
-    formatters = _formatter(shell).formatters
+        whole.pop(name, None)
+    formatters, bundles = _formatter(shell).formatters, _formatter(shell).mimebundle_formatter
     for module, name in _SHOWN:
-        for kind in ("text/html", "text/plain"):
-            formatters[kind].pop(f"{module}.{name}", None)
-    formatters["text/html"].pop(tuple, None)
-    if isinstance(ours := formatters["text/plain"].for_type(tuple), _ListText):
-        formatters["text/plain"].for_type(tuple, ours.before)
+        for of in (bundles, formatters["text/plain"]):
+            of.pop(f"{module}.{name}", None)
+    bundles.pop(tuple, None)
 
 
 def _formatter(shell: InteractiveShell) -> DisplayFormatter:
@@ -88,39 +89,23 @@ def picture_or_message(value: object) -> Picture | Panel:
     return picture_of(value)
 
 
-def _html(value: object) -> str:
-    return str(picture_or_message(value).html)
+def _bundle(value: object) -> dict[str, Any]:
+    return picture_or_message(value).bundle
 
 
-def _list_html(values: tuple[object, ...]) -> str | None:
-    """Of a tuple of alerts or functions; any other has no HTML."""
+def _list_bundle(values: tuple[object, ...]) -> dict[str, Any] | None:
+    """Of a tuple of alerts or functions; any other is shown as ever."""
     from dt_jupyter.dispatch import list_message
 
     message = list_message(values)
-    return _html(message) if message is not None else None
-
-
-class _ListText:
-    """A tuple of alerts or functions as a table; any other as it was printed before."""
-
-    def __init__(self, before: Any) -> None:
-        self.before = before
-
-    def __call__(self, values: tuple[object, ...], printer: Any, cycle: bool) -> None:
-        from dt_jupyter.dispatch import list_message
-
-        message = None if cycle else list_message(values)
-        if message is None:
-            self.before(values, printer, cycle)
-        else:
-            printer.text(str(picture_or_message(message).text))
+    return _bundle(message) if message is not None else None
 
 
 def _text(value: object, printer: Any, cycle: bool) -> None:
     printer.text("…" if cycle else str(picture_or_message(value).text))
 
 
-def _view(notebook: Notebook, value: GraphReport | LagReport) -> None:
+def _view(notebook: Notebook, value: GraphReport | LagReport | TableRows) -> None:
     """A value at the end of a cell as a live view; where there can be none it goes on to the
     formatters of its kinds."""
     if not is_live(notebook.shell):
@@ -130,14 +115,18 @@ def _view(notebook: Notebook, value: GraphReport | LagReport) -> None:
 
 def shown_live(notebook: Notebook, value: _Report) -> _Report:
     """Shows a report as its live view, or its picture; gives it back."""
-    from dt_jupyter.dispatch import graph_message, lag_message
+    from dt_jupyter.dispatch import graph_message, lag_message, live_rows_message
+    from dt_jupyter.replay import TableRows
     from dt_jupyter.reports import GraphReport
 
-    kind = _LIVE[type(value).__name__]
+    of = type(value)
+    kind = _LIVE[f"{of.__module__}.{of.__name__}"]
 
     def message(_: Desk) -> dict[str, Any]:
         if isinstance(value, GraphReport):
             return graph_message(value, stages=True).to_json()
+        if isinstance(value, TableRows):
+            return live_rows_message(value).to_json()
         return lag_message(value).to_json()
 
     show_view(notebook, kind, picture_or_message(value), message)

@@ -10,6 +10,7 @@ from dt_jupyter.notebook.completion import Completer
 from dt_jupyter.notebook.display import register_formatters, unregister
 from dt_jupyter.notebook.empty_bodies import EmptyBodies
 from dt_jupyter.notebook.errors import show_errors, stop_showing_errors
+from dt_jupyter.notebook.frames import show_frames, stop_showing_frames
 from dt_jupyter.notebook.magics import DynamicTableMagics
 from dt_jupyter.notebook.progress import CellProgress
 from dt_jupyter.notebook.session import Notebook
@@ -55,6 +56,7 @@ def load(shell: InteractiveShell) -> None:
     elif not first:
         notebook.tell_lake()
     shell.register_magics(DynamicTableMagics(shell, notebook))
+    show_frames(shell)
     manager = getattr(getattr(shell, "kernel", None), "comm_manager", None)
     if manager is not None and shell not in _comms:
         _comms[shell] = Comms(notebook, manager)
@@ -87,6 +89,7 @@ def unload(shell: InteractiveShell) -> None:
         for name in names:
             shell.magics_manager.magics[kind].pop(name, None)
     unregister(shell)
+    stop_showing_frames(shell)
     stop_showing_errors(shell)
 
 

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine, LoadedTable
-    from dt_jupyter.replay import Replay, Step
+    from dt_jupyter.replay import Replay, Step, TableRows
     from dt_jupyter.reports import (
         Explanation,
         FrontierReport,
@@ -117,9 +117,9 @@ class DynamicTableMagics(Magics):
         with _interrupted("nothing was changed."), placed_on_line(line):
             engine = self.notebook.require()
             command, spec = _COMMANDS[asked.command], _SPECS[asked.command]
-            given = [asked.args.get((spec.positional or "").lower())]
-            given += [asked.args[key] for key in ("as", "html") if key in asked.args]
-            value = command(self.notebook, engine, *given)
+            options = dict(asked.args)
+            named = options.pop((spec.positional or "").lower(), None)
+            value = command(self.notebook, engine, named, **options)
         self._keep(asked.out, value)
 
     @no_var_expand
@@ -269,9 +269,8 @@ class DynamicTableMagics(Magics):
 
 def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     from dt_jupyter.dispatch import change_table
-    from dt_jupyter.engine import read_change_counts, read_rows
+    from dt_jupyter.engine import ROWS_SHOWN, read_change_counts, read_rows
     from dt_jupyter.streams import changes_title
-    from dt_jupyter.widgets import MOST_CHANGES
 
     name = str(asked.name or "the query")
     options = {"append_only": asked.append_only}
@@ -282,7 +281,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
     for note in found.query.notes:
         print(f"Note: {note}.")
     what = f"changes of {name}"
-    frame, limit = found.frame, MOST_CHANGES
+    frame, limit = found.frame, ROWS_SHOWN
     if found.query.has_updates:  # both halves of each
         frame, limit = frame.orderBy("`$ROW_ID`", "`$ACTION`"), 2 * limit
     rows = read_rows(engine.context, frame, what, limit)
@@ -351,6 +350,19 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | Si
         show_below(found)
         return found
     return shown_live(notebook, found)
+
+
+def _rows(
+    notebook: Notebook, engine: Engine, name: str | None, limit: str = "200", chart: str = ""
+) -> TableRows:
+    axes = tuple(part.strip() for part in chart.split(",")) if chart else None
+    if axes is not None and len(axes) != 2:
+        problem, hint = "it is not two columns", "For example: --chart day,total."
+        raise error("DT-1003", option="--chart", value=chart, problem=problem, hint=hint)
+    if not limit.isdigit():
+        problem, hint = "it is not a number", "For example: --limit 50."
+        raise error("DT-1003", option="--limit", value=limit, problem=problem, hint=hint)
+    return shown_live(notebook, engine.rows(name or "", limit=int(limit), chart=axes))
 
 
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:
@@ -483,10 +495,9 @@ def _plan(notebook: Notebook, engine: Engine, file: str | None) -> ScriptPlan:
     return plan
 
 
-def _load(
-    notebook: Notebook, engine: Engine, file: str | None, name: str | None = None
-) -> LoadedTable:
+def _load(notebook: Notebook, engine: Engine, file: str | None, **options: str) -> LoadedTable:
     """Of a file, or of the variable with a frame that has such a name."""
+    name = options.get("as")
     held = notebook.shell.user_ns.get(file or "")
     is_variable = is_frame(held) or is_local_frame(held)
     found = engine.load(name or (file if is_variable else None), held if is_variable else file)
@@ -497,6 +508,7 @@ def _load(
 _COMMANDS: dict[str, Callable[..., object]] = {
     "graph": _graph,
     "lag": _lag,
+    "rows": _rows,
     "frontiers": _frontiers,
     "streams": _streams,
     "history": _history,

@@ -192,7 +192,8 @@ def _options(spec: MagicSpec, line: str, names: _Names) -> tuple[str, list[Candi
     ]
     found: list[Candidate] = []
     if spec.positional in ("NAME", "name") and not given:
-        found = names.tables() if spec in (CHANGES, REPLAY) else names.dynamic_tables()
+        of_all = (CHANGES, REPLAY, _COMMANDS["rows"])
+        found = names.tables() if spec in of_all else names.dynamic_tables()
         if spec is _COMMANDS["lag"]:
             found = [*found, *names.sinks()]
     return fragment, _starting(fragment, [*found, *([] if fragment else _flags(spec, words))])

@@ -22,6 +22,11 @@ from .hold_files import (
     secure as secure,
     vacuum_lock as vacuum_lock,
 )
+from .live_rows import (
+    Axes as Axes,
+    TableRows as TableRows,
+    read_table_rows as read_table_rows,
+)
 from .pace import (
     REFRESH_PAUSE_SECONDS as REFRESH_PAUSE_SECONDS,
     Pace as Pace,

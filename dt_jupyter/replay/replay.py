@@ -347,8 +347,15 @@ class Replay:
         with self._bench.session() as spark:
             marker = Marker(self._reader, spark)
             if against is None:
-                return marker.rows(number, limit)
+                return marker.rows(number, limit, number - 1 if number else None)
             return marker.difference(number, against, limit)
+
+    def moved_since_first(self, limit: int) -> Marked:
+        """The rows of the last step, and what moved since the first. At most `limit`, as texts."""
+        self._require_open()
+        last = len(self.stops) - 1
+        with self._bench.session() as spark:
+            return Marker(self._reader, spark).rows(last, limit, 0 if last else None)
 
     # -- closing ----------------------------------------------------------------------------------
 

@@ -43,11 +43,12 @@ class Marker:
     reader: Reader
     spark: SparkSession
 
-    def rows(self, step: int, limit: int) -> Marked:
-        """The first rows of a step, and all that moved since the step before, as far as there is
-        room: what moved comes first where there is not."""
+    def rows(self, step: int, limit: int, other: int | None) -> Marked:
+        """The first rows of a step, and all that moved since the `other`, as far as there is room:
+        what moved comes first where there is not. Nothing moved since one that is not
+        comparable."""
         columns = self.reader.columns(self.spark, step)
-        since = step - 1 if step and self._comparable(step, step - 1) else None
+        since = other if other is not None and self._comparable(step, other) else None
         moved, keys = self._moved(step, since, limit) if since is not None else (None, 0)
         sample = named(self.reader.frame(self.spark, step), columns)
         order = _order(columns)

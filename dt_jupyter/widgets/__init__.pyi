@@ -10,6 +10,7 @@ from .graph import NOT_REFRESHED as NOT_REFRESHED, graph_svg as graph_svg
 from .graph_page import NodeState as NodeState, graph_document as graph_document
 from .graph_words import graph_dot as graph_dot, graph_text as graph_text
 from .lag import lag_svg as lag_svg, lag_text as lag_text
+from .mime_bundle import ROWS_TYPE as ROWS_TYPE
 from .picture import Panel as Panel, Picture as Picture, show as show
 from .running import Running as Running
 from .sawtooth_points import sawtooth as sawtooth

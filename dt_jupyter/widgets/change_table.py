@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from dt_jupyter.model import count_of
+from dt_jupyter.model import Mark, count_of
 from dt_jupyter.widgets.change_order import (
     MOST_KEYS,
     RowChange,
@@ -18,6 +18,7 @@ from dt_jupyter.widgets.change_order import (
 )
 from dt_jupyter.widgets.html_frame import shell
 from dt_jupyter.widgets.markup import Markup, element, joined, one_line
+from dt_jupyter.widgets.mime_bundle import chosen_types, mime_bundle
 from dt_jupyter.widgets.tables import (
     Cell,
     column_head,
@@ -89,16 +90,16 @@ class ChangeTable:
     @property
     def summary(self) -> str:
         """`1 inserted, 0 deleted, 2 updated (amount, note)`."""
-        names = ", ".join(one_line(self.columns[i].name) for i in self.changed_places)
+        return self._summary(self.changed_places)
+
+    def _summary(self, changed: Collection[int]) -> str:
+        names = ", ".join(one_line(self.columns[i].name) for i in changed)
         return f"{self._counts} ({names})" if names else str(self._counts)
 
     @property
     def title(self) -> str:
         """`Net changes of orders since version 1: 50 of 1,234 rows`."""
-        shown, total = len(self.changes), self._counts.total
-        many = (
-            count_of(total, "row") if shown == total else f"{shown:,} of {count_of(total, 'row')}"
-        )
+        many = _many(len(self.changes), self._counts.total)
         return f"{self.message.title or 'Changes'}: {many}"
 
     @property
@@ -158,7 +159,30 @@ class ChangeTable:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
-        return {"text/plain": self.text, "text/html": self.html}
+        return chosen_types(mime_bundle(self.text, self.html, self._grid), include, exclude)
+
+    @property
+    def _grid(self) -> ResultMessage:
+        """All that were read, the two sides of an update as two rows."""
+        sides = [side for change in self._read for side in _sides(change)]
+        marks, rows = zip(*sides, strict=True) if sides else ((), ())
+        columns = (*self.columns, Column(_ROW_ID, "string"))
+        shown, total = len(self._read), self._counts.total
+        note = self._summary(changed_places(self._read))
+        return ResultMessage(columns, rows, shown < total, self.message.title, note, marks)
+
+
+def _many(shown: int, total: int) -> str:
+    return count_of(total, "row") if shown == total else f"{shown:,} of {count_of(total, 'row')}"
+
+
+def _sides(change: RowChange) -> Iterator[tuple[Mark, tuple[str | None, ...]]]:
+    if change.before is None:
+        mark = Mark.INSERTED if change.action == "INSERT" else Mark.DELETED
+        yield mark, (*change.values, change.row_id)
+        return
+    yield Mark.BEFORE, (*change.before, change.row_id)
+    yield Mark.AFTER, (*change.values, change.row_id)
 
 
 def _em(characters: int) -> str:

@@ -16,6 +16,7 @@ from dt_jupyter.widgets.graph_words import graph_dot, graph_text
 from dt_jupyter.widgets.html_frame import drawing, page
 from dt_jupyter.widgets.lag import lag_svg, lag_text
 from dt_jupyter.widgets.markup import Markup
+from dt_jupyter.widgets.mime_bundle import chosen_types, mime_bundle
 from dt_jupyter.widgets.sink_card import sink_html, sink_text
 from dt_jupyter.widgets.tables import (
     history_html,
@@ -79,6 +80,11 @@ class Picture:
     def html(self) -> str:
         return drawing(Markup(self.svg), self.text)
 
+    @property
+    def bundle(self) -> dict[str, Any]:
+        """What it is in each type that a front end may show."""
+        return mime_bundle(self.text, self.html)
+
     def save(self, path: str | Path) -> Path:
         """Write `.svg`, `.html`, `.txt` or `.dot`, by the path's suffix; ValueError for another."""
         kinds = {
@@ -95,12 +101,13 @@ class Picture:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
-        return _bundle(self.text, self.html, include, exclude)
+        return chosen_types(self.bundle, include, exclude)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A history, card, result, report, error or explanation: `html` and `text`."""
+    """A history, card, result, report, error or explanation: `html` and `text`; rows also as what
+    a grid is made of."""
 
     message: PanelMessage
 
@@ -140,6 +147,12 @@ class Panel:
             case ExplanationMessage():
                 return explanation_text(self.message)
 
+    @property
+    def bundle(self) -> dict[str, Any]:
+        """What it is in each type that a front end may show."""
+        rows = self.message if isinstance(self.message, ResultMessage) else None
+        return mime_bundle(self.text, self.html, rows)
+
     def save(self, path: str | Path) -> Path:
         """Write `.html` or `.txt`, by the path's suffix; ValueError for another."""
         return _write(
@@ -152,7 +165,7 @@ class Panel:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
-        return _bundle(self.text, self.html, include, exclude)
+        return chosen_types(self.bundle, include, exclude)
 
 
 @overload
@@ -164,18 +177,6 @@ def show(message: GraphMessage | LagMessage | PanelMessage) -> Picture | Panel:
     if isinstance(message, GraphMessage | LagMessage):
         return Picture(message)
     return Panel(message)
-
-
-def _bundle(
-    text: str, html: str, include: Collection[str] | None, exclude: Collection[str] | None
-) -> dict[str, Any]:
-    # plain str, so that nothing of ours needs pickling or a JSON encoder of its own
-    whole = {"text/plain": str(text), "text/html": str(html)}
-    return {
-        kind: data
-        for kind, data in whole.items()
-        if (include is None or kind in include) and kind not in (exclude or ())
-    }
 
 
 def _write(path: str | Path, kinds: Mapping[str, str]) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from decimal import Decimal
 
@@ -26,6 +26,8 @@ _HISTORY = ("NAME", "ACTION", "STATE", "TRIGGER", "DATA_TIMESTAMP", "DURATION",
            "INSERTED", "DELETED", "READ", "REASON")  # fmt: skip
 _HISTORY_RIGHT = frozenset({5, 6, 7, 8})
 _REASON = 160  # columns of a terminal that a reason may take
+HTML_ROWS, TEXT_ROWS = 100, 50
+"""Rows of a result that are written into a page, and into a terminal; the grid has all."""
 _METER = 48.0  # pixels of the longest duration
 _CHANGES = {"INSERT": "dtj-insert", "DELETE": "dtj-delete"}
 
@@ -156,7 +158,8 @@ def report_text(message: ReportMessage) -> str:
 def result_html(message: ResultMessage) -> str:
     """Rows with the columns' types; NULL is told from a text, a change row by its edge."""
     title = element("div", message.title, class_="dtj-title") if message.title else ""
-    return shell(title, result_table(message), _soft(result_footer(message)))
+    shown = _first(message, HTML_ROWS)
+    return shell(title, result_table(shown), _soft(result_footer(shown)))
 
 
 def result_table(message: ResultMessage) -> Markup:
@@ -177,10 +180,25 @@ def result_table(message: ResultMessage) -> Markup:
 def result_text(message: ResultMessage) -> str:
     header = [one_line(column.name) for column in message.columns]
     right = frozenset(i for i, column in enumerate(message.columns) if is_number(column))
-    rows = [["NULL" if v is None else one_line(v) for v in values] for values in message.rows]
+    shown = _first(message, TEXT_ROWS)
+    rows = [[plain_value(v) for v in values] for values in shown.rows]
     title = [one_line(message.title)] if message.title else []
     body = aligned(header, rows, right=right) if header else []
-    return "\n".join([*title, *body, result_footer(message)])
+    return "\n".join([*title, *body, result_footer(shown)])
+
+
+def plain_value(value: str | None) -> str:
+    """A value in a terminal: NULL, an empty text and the text NULL differ."""
+    if value is None:
+        return "NULL"
+    return f"'{value}'" if value in ("", "NULL") else one_line(value)
+
+
+def _first(message: ResultMessage, most: int) -> ResultMessage:
+    """With so many rows at most; that there are more is said."""
+    if len(message.rows) <= most:
+        return message
+    return replace(message, rows=message.rows[:most], marks=message.marks[:most], truncated=True)
 
 
 def result_footer(message: ResultMessage) -> str:
@@ -197,7 +215,7 @@ def column_head(column: Column, right: bool) -> Cell:
 
 def value_cell(value: str | None, right: bool) -> Cell:
     if value is None:
-        return Cell(element("span", "NULL", class_="dtj-null"), "dtj-num" if right else None)
+        return Cell(element("em", "NULL", class_="dtj-null"), "dtj-num" if right else None)
     return Cell(one_line(value), "dtj-num" if right else None)
 
 

@@ -37,6 +37,7 @@ from .live_messages import (
     Statement as Statement,
     StreamRow as StreamRow,
     StreamsMessage as StreamsMessage,
+    TableRowsMessage as TableRowsMessage,
     TableVersion as TableVersion,
     TreeNode as TreeNode,
 )

@@ -210,6 +210,35 @@ class RowsMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRowsMessage:
+    """The first rows of a table as it stands `at` a time, at most `limit`, each with what became of
+    it since the point that was asked for. `table_version` is None of a view; one
+    that is not `dynamic` changes without being refreshed. `chart` are the columns
+    that are drawn: across, and up."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    marks: tuple[Mark, ...]
+    at: datetime
+    table_version: int | None
+    limit: int
+    dynamic: bool = True
+    truncated: bool = False
+    chart: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_instants(self)
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("a row has a cell for each column")
+        if len(self.marks) != len(self.rows):
+            raise ValueError("a row has a mark")
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("tablerows", self)
+
+
+@dataclass(frozen=True, slots=True)
 class TreeNode:
     """A node of a definition: what it does, by which rule it is kept, with which state; estimated
     rows of it and of its change. `depth` counts from 0, nodes come in the order of reading."""
@@ -491,6 +520,7 @@ class Ask(StrEnum):
     PROFILE = "profile"
     REPLAY = "replay"
     ROWS = "rows"
+    TABLE_ROWS = "table_rows"
     SIMULATE = "simulate"
     REFRESH = "refresh"
     REFRESH_FULL = "refresh_full"
@@ -512,7 +542,8 @@ class Request:
     """`id` comes back in the reply. `name` is a table's, a sink's
     or a task's node's, of STOP the id of an activity; the other fields belong to
     the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
-    version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
+    version), `since` and `limit` to TABLE_ROWS, `replay`, `step` and `against` to ROWS, `pin` and
+    `version` to PIN, `target_lag` in
     seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and
     `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT.
     """
@@ -533,14 +564,15 @@ class Request:
     interval: float | None = None
     concurrency: int | None = None
     text: str | None = None
+    limit: int | None = None
 
 
 LiveMessage = (
     HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage
     | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage
     | LineageMessage
-    | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage
-    | HealthMessage | FailureMessage | LintMessage | PageMessage
+    | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage
+    | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage
     | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip
 

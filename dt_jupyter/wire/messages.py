@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from dt_jupyter.model import (
+    Mark,
     Progress,
     RefreshAction,
     RefreshMode,
@@ -210,17 +211,21 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class ResultMessage:
     """Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says
-    what was read (its snapshot or skew)."""
+    what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE
+    and AFTER, side by side, are the two sides of an update."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str | None, ...], ...]
     truncated: bool = False
     title: str | None = None
     note: str | None = None
+    marks: tuple[Mark, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError("a row has a cell for each column")
+        if self.marks and len(self.marks) != len(self.rows):
+            raise ValueError("a row has a mark, or none has")
 
     def to_json(self) -> dict[str, Any]:
         return message_json("result", self)

@@ -22,7 +22,8 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.LAG: ("name",), Ask.DETAIL: ("name",), Ask.SINK: ("name",), Ask.TASK: ("name",),
     Ask.SOURCE: ("name",),
     Ask.LINEAGE: ("name",), Ask.PROFILE: ("name",), Ask.REPLAY: ("name",),
-    Ask.ROWS: ("replay", "step"), Ask.SIMULATE: ("name",), Ask.REFRESH: ("name",),
+    Ask.ROWS: ("replay", "step"), Ask.TABLE_ROWS: ("name",), Ask.SIMULATE: ("name",),
+    Ask.REFRESH: ("name",),
     Ask.REFRESH_FULL: ("name",),
     Ask.CANCEL: ("name",), Ask.STOP: ("name",), Ask.SUSPEND: ("name",), Ask.RESUME: ("name",),
     Ask.PIN: ("name", "pin"), Ask.ALTER: ("name",), Ask.DROP: ("name",), Ask.RESET: ("name",),
@@ -30,7 +31,7 @@ NEEDS: Mapping[Ask, tuple[str, ...]] = {
     Ask.VERIFY: ("name",), Ask.RESUME_WAREHOUSE: ("name",), Ask.LINT: ("text",),
 }  # fmt: skip
 """The fields without which an ask means nothing."""
-_POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency")
+_POSITIVE = ("target_lag", "refresh_seconds", "interval", "concurrency", "limit")
 
 
 def request_id(value: object) -> int:

@@ -20,6 +20,7 @@ const NOTHING: Omit<Request, 'id' | 'ask'> = {
   interval: null,
   concurrency: null,
   text: null,
+  limit: null,
 };
 
 /** Requests that may start Spark jobs, and so take as long as those do. */
@@ -28,6 +29,7 @@ const JOBS: ReadonlySet<Ask> = new Set([
   'profile',
   'replay',
   'rows',
+  'table_rows',
   'refresh',
   'reset',
   'pin',

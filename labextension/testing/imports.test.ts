@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 /** All TypeScript by its path from the extension's folder, as text. */
 const SOURCES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(
-    import.meta.glob(['../*.ts', '../{client,editor,panel,testing,view,widget}/**/*.ts'], {
+    import.meta.glob(['../*.ts', '../{client,editor,outputs,panel,testing,view,widget}/**/*.ts'], {
       query: '?raw',
       import: 'default',
       eager: true,

@@ -292,7 +292,9 @@ export interface LagMessage {
   readonly idle: readonly IdleTime[];
 }
 
-/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). */
+export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
+
+/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE and AFTER, side by side, are the two sides of an update. */
 export interface ResultMessage {
   readonly type: 'result';
   readonly version: number;
@@ -301,6 +303,7 @@ export interface ResultMessage {
   readonly truncated: boolean;
   readonly title: string | null;
   readonly note: string | null;
+  readonly marks: readonly Mark[];
 }
 
 /** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
@@ -532,8 +535,6 @@ export interface ReplayMessage {
   readonly steps: readonly ReplayStep[];
 }
 
-export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
-
 /** Rows of a step, or the difference of two: a mark for each row, BEFORE and AFTER are the two sides of an update. `truncated`: there are more than are shown. */
 export interface RowsMessage {
   readonly type: 'rows';
@@ -545,6 +546,22 @@ export interface RowsMessage {
   readonly step: number;
   readonly since: number | null;
   readonly truncated: boolean;
+}
+
+/** The first rows of a table as it stands `at` a time, at most `limit`, each with what became of it since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
+export interface TableRowsMessage {
+  readonly type: 'tablerows';
+  readonly version: number;
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly marks: readonly Mark[];
+  readonly at: Instant;
+  readonly table_version: number | null;
+  readonly limit: number;
+  readonly dynamic: boolean;
+  readonly truncated: boolean;
+  readonly chart: readonly string[];
 }
 
 /** What a table holds at one `snapshot`, which is said in words: a row for each column of `columns`, and the first rows. */
@@ -630,9 +647,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'health' | 'definition' | 'failure' | 'lint' | 'page' | 'verify' | 'profile' | 'replay' | 'rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters' | 'resume_warehouse' | 'start_scheduler';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'health' | 'definition' | 'failure' | 'lint' | 'page' | 'verify' | 'profile' | 'replay' | 'rows' | 'table_rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters' | 'resume_warehouse' | 'start_scheduler';
 
-/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `since` and `limit` to TABLE_ROWS, `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -650,12 +667,13 @@ export interface Request {
   readonly interval: number | null;
   readonly concurrency: number | null;
   readonly text: string | null;
+  readonly limit: number | null;
 }
 
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

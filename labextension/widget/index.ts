@@ -13,6 +13,7 @@ import { mountDetail, mountSink, mountSource, mountTask } from '../view/detail/i
 import { h, type View } from '../view/elements/dom';
 import { mountHealth } from '../view/health/index';
 import { mountFrontiers } from '../view/frontiers/index';
+import { mountRows } from '../view/rows/index';
 import { mountReplay } from '../view/replay/index';
 import { mountSawtooth } from '../view/lag/index';
 import { mountStreams } from '../view/streams/index';
@@ -24,7 +25,7 @@ import css from './widget.raw.css';
 /** Said above a view whose kernel has ended, or forgot its model: nothing moves in it any more. */
 const LEFT = 'Not live: run the cell again.';
 
-type Kind = Topic | 'replay';
+type Kind = Topic | 'replay' | 'rows';
 
 type Make = (root: HTMLElement, session: Session, message: LiveMessage | null) => Pane;
 
@@ -48,6 +49,21 @@ const VIEWS: Readonly<Record<Kind, Make>> = {
   sink: single('sink', mountSink),
   task: single('task', mountTask),
   source: single('source', mountSource),
+  rows: (root, session, message) => {
+    const view = mountRows(root, session);
+    if (message?.type === 'tablerows') {
+      view.update(message);
+    }
+    const stops = [
+      session.happened.connect(event => view.happened(event)),
+      session.client.phased.connect(() => view.refresh()),
+    ];
+    const dispose = () => {
+      stops.forEach(stop => stop());
+      view.dispose();
+    };
+    return { seen: () => undefined, dispose };
+  },
   replay: (root, session, message) => {
     const view = mountReplay(root, session);
     if (message?.type === 'replay') {

@@ -189,6 +189,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "format": _nothing,
     "why_late": _named(Right.MONITOR),
     "profile": _read(),
+    "rows": _read(),
     "lineage": _seen,
     "foretell": _named(Right.MONITOR),
     "export": _admin("dt.export"),

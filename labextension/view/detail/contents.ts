@@ -1,7 +1,7 @@
 /** What a table holds, read when somebody asks: its columns' profile and a few rows. */
 import { h } from '../elements/dom';
 import { button, errorBlock, liveRegion, said, sentence } from '../elements/parts';
-import { resultTable } from '../elements/table';
+import { resultTable } from '../elements/grid';
 import { oneLine } from '../elements/text';
 import { plural } from '../elements/units';
 import type { Host } from '../elements/dom';

@@ -169,7 +169,13 @@ const listed = (...rows: HistoryRow[]): DetailMessage =>
   detail({ history: { ...detail().history, rows } });
 
 const profile = (snapshot: string): ProfileMessage => {
-  const result = { type: 'result', version: 1, truncated: false, note: snapshot } as const;
+  const result = {
+    type: 'result',
+    version: 1,
+    truncated: false,
+    note: snapshot,
+    marks: [],
+  } as const;
   return {
     type: 'profile',
     version: 1,
@@ -411,6 +417,7 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
     version: 1,
     columns: [{ name: text, type: text }],
     rows: [[text]],
+    marks: [],
     truncated: false,
     title: text,
     note: text,

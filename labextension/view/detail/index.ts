@@ -17,8 +17,8 @@ import {
   said,
   sentence,
 } from '../elements/parts';
+import { resultTable } from '../elements/grid';
 import { remedyButtons } from '../elements/remedies';
-import { resultTable } from '../elements/table';
 import { clean, oneLine } from '../elements/text';
 import { Tree } from '../elements/tree';
 import { duration, timeElement } from '../elements/units';

@@ -1,7 +1,7 @@
 /** What the kernel answered, as it is shown beside what was asked. */
 import { h } from './dom';
 import { errorBlock, said } from './parts';
-import { resultTable } from './table';
+import { resultTable } from './grid';
 import { clean, oneLine } from './text';
 import { timeElement } from './units';
 import type { FailureMessage, LiveMessage, ResultMessage } from '../wire';

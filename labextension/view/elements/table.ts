@@ -1,21 +1,20 @@
 /** Rows of a result, and of a difference, as a table: NULL is told from a text, a mark from a cell. */
 import { h } from './dom';
 import { oneLine } from './text';
-import { plural } from './units';
 import type { Child } from './dom';
-import type { Column, Mark, ResultMessage } from '../wire';
+import type { Column, Mark } from '../wire';
 
 const NUMBERS = /^(int|bigint|smallint|tinyint|long|short|byte|float|double|decimal)(?!erval)/i;
-const MOST_ROWS = 1000; // that are drawn
 const MOST_CHARS = 400; // of a cell; a longer one is in its title
 
 /** What a mark is called and how it is signed; a row that stayed has neither. */
-export const MARKS: Readonly<Record<Mark, { sign: string; word: string }>> = {
+export const MARKS: Readonly<Record<Mark | 'updated', { sign: string; word: string }>> = {
   same: { sign: '', word: '' },
   inserted: { sign: '+', word: 'inserted' },
   deleted: { sign: '−', word: 'deleted' },
   before: { sign: '−', word: 'before' },
   after: { sign: '+', word: 'after' },
+  updated: { sign: '~', word: 'updated' },
 };
 
 export interface Rows {
@@ -51,12 +50,10 @@ export function scrolling(
   return h('div', { ...place, 'data-key': `table:${label}` }, table);
 }
 
-/** The rows with their types; where any row is marked, a first column says how in sign and word. */
-export function rowsTable(label: string, data: Rows): HTMLElement {
-  const marks = data.marks?.some(mark => mark !== 'same') ? data.marks : null;
-  const right = data.columns.map(isNumber);
-  const headings: Heading[] = data.columns.map((column, i) => ({
-    right: right[i]!,
+/** The headings of columns: a name over its type. */
+export function headings(columns: readonly Column[]): Heading[] {
+  return columns.map(column => ({
+    right: isNumber(column),
     text: h(
       'span',
       {},
@@ -64,44 +61,28 @@ export function rowsTable(label: string, data: Rows): HTMLElement {
       h('span', { class: 'dtj-type' }, oneLine(column.type)),
     ),
   }));
-  const rows = data.rows.slice(0, MOST_ROWS).map((cells, i) => {
-    const mark = marks?.[i] ?? 'same';
-    const other = marks ? counterpart(data, marks, i) : null;
-    const shown = cells.map((value, column) =>
-      cell(value, right[column]!, other !== null && other[column] !== value),
-    );
-    return h(
-      'tr',
-      { class: mark === 'same' ? null : `dtj-${mark}` },
-      marks ? h('th', { scope: 'row', class: 'dtj-mark' }, ...signed(mark)) : null,
-      ...shown,
-    );
-  });
-  return scrolling(label, marks ? [{ text: 'change' }, ...headings] : headings, rows);
 }
 
-function signed(mark: Mark): Child[] {
+/** A mark as the first cell of its row. */
+export function markCell(mark: Mark | 'updated'): HTMLElement {
   const { sign, word } = MARKS[mark] ?? MARKS.same;
-  return sign ? [h('span', { class: 'dtj-plus', 'aria-hidden': 'true' }, sign), word] : [];
+  const parts = sign ? [h('span', { class: 'dtj-plus', 'aria-hidden': 'true' }, sign), word] : [];
+  return h('th', { scope: 'row', class: 'dtj-mark' }, ...parts);
 }
 
-/** The other side of an update, which stands beside it: before, then after. */
-function counterpart(
-  data: Rows,
-  marks: readonly Mark[],
-  i: number,
-): readonly (string | null)[] | null {
+/** The place of the other side of an update, which stands beside it: before, then after. */
+export function counterpart(marks: readonly Mark[], i: number): number | null {
   if (marks[i] === 'before' && marks[i + 1] === 'after') {
-    return data.rows[i + 1] ?? null;
+    return i + 1;
   }
-  return marks[i] === 'after' && marks[i - 1] === 'before' ? (data.rows[i - 1] ?? null) : null;
+  return marks[i] === 'after' && marks[i - 1] === 'before' ? i - 1 : null;
 }
 
 /** The names of the columns that updates have changed. */
 export function changedColumns(data: Rows, marks: readonly Mark[]): string[] {
   const changed = new Set<number>();
   data.rows.forEach((cells, i) => {
-    const after = marks[i] === 'before' ? counterpart(data, marks, i) : null;
+    const after = marks[i] === 'before' ? data.rows[counterpart(marks, i) ?? -1] : undefined;
     cells.forEach((value, at) => after && after[at] !== value && changed.add(at));
   });
   return data.columns.filter((_, at) => changed.has(at)).map(column => oneLine(column.name));
@@ -123,7 +104,8 @@ export function showChanged(place: HTMLElement): void {
   }
 }
 
-function cell(value: string | null, right: boolean, moved: boolean): HTMLElement {
+/** A value; a long one is whole in its title. */
+export function cell(value: string | null, right: boolean, moved: boolean): HTMLElement {
   const classes = [right && 'dtj-num', moved && 'dtj-moved'].filter(Boolean).join(' ');
   if (value === null) {
     return h('td', { class: classes || null }, h('span', { class: 'dtj-null' }, 'NULL'));
@@ -132,23 +114,4 @@ function cell(value: string | null, right: boolean, moved: boolean): HTMLElement
   const long = text.length > MOST_CHARS;
   const shown = long ? `${text.slice(0, MOST_CHARS)}…` : text;
   return h('td', { class: classes || null, title: text.length > 40 ? text : null }, shown);
-}
-
-/** How many rows are shown, and what was read. */
-export function footer(message: ResultMessage): string {
-  const shown = Math.min(message.rows.length, MOST_ROWS);
-  const more = message.truncated || shown < message.rows.length;
-  const rows = more ? `the first ${plural(shown, 'row')}` : plural(shown, 'row');
-  return message.note ? `${rows} · ${oneLine(message.note)}` : rows;
-}
-
-/** A result: title, rows, and what was read. */
-export function resultTable(message: ResultMessage): HTMLElement {
-  return h(
-    'div',
-    {},
-    message.title ? h('div', { class: 'dtj-title' }, oneLine(message.title)) : null,
-    rowsTable(message.title ?? 'rows', message),
-    h('div', { class: 'dtj-foot' }, footer(message)),
-  );
 }

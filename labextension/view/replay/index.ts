@@ -13,8 +13,10 @@ import {
 } from '../elements/parts';
 import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places, timeline, toldStep } from './timeline';
+import { fileName } from './save';
 import { countMarks, saved, toldRows } from './told';
-import { rowsTable, showChanged } from '../elements/table';
+import { Grid } from '../elements/grid';
+import { showChanged } from '../elements/table';
 import { oneLine } from '../elements/text';
 import { exact, plural, timeElement } from '../elements/units';
 import css from './replay.raw.css';
@@ -62,6 +64,7 @@ class ReplayView implements Walk {
   });
   private readonly _tools = h('div', { class: 'dtj-bar' });
   private readonly _facts = h('div');
+  private readonly _grid = new Grid();
   private readonly _rows = h('div', { class: 'dtj-rows' });
   private readonly _status = h('div', {
     class: 'dtj-unseen',
@@ -584,28 +587,16 @@ class ReplayView implements Walk {
     }
     const told = toldRows(shown);
     this._status.textContent = told;
-    const save = (kind: 'CSV' | 'JSON'): HTMLElement =>
-      button(kind, () => saved(shown, kind), {
-        'data-key': `save${kind}`,
-        'aria-label': `Download the rows shown as ${kind}`,
-      });
-    keepingPlace(this._rows, () =>
-      this._rows.replaceChildren(
-        h(
-          'div',
-          { class: 'dtj-line' },
-          h('span', {}, told),
-          h('span', { class: 'dtj-spring' }),
-          h('span', { class: 'dtj-soft' }, 'Download'),
-          save('CSV'),
-          save('JSON'),
-        ),
-        shown.rows.length
-          ? rowsTable(`Rows of ${shown.name}`, shown)
-          : nothing(
-              shown.since === null ? 'No rows at this step' : 'The two snapshots are the same',
-            ),
-      ),
-    );
+    const json = button('JSON', () => saved(shown), {
+      title: 'Download all rows of the step that were read as JSON',
+    });
+    const file = fileName(shown, '').slice(0, -1);
+    this._grid.show(shown, { label: `Rows of ${shown.name}`, file, told, more: [json] });
+    const words = shown.since === null ? 'No rows at this step' : 'The two snapshots are the same';
+    if (!shown.rows.length) {
+      this._rows.replaceChildren(h('div', { class: 'dtj-line' }, told), nothing(words));
+    } else if (!this._rows.contains(this._grid.element)) {
+      this._rows.replaceChildren(this._grid.element);
+    }
   }
 }

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { HOSTILE, madeNothing } from '../../testing/hostile';
 import { mountReplay } from './index';
-import { csv, fileName, guarded, json } from './save';
+import { csv, guarded } from '../elements/csv';
+import { fileName, json } from './save';
 import { mostlyStill, movedSteps, stillSteps } from './steps';
 import { nearestPlace, places } from './timeline';
 import { toldRows } from './told';

@@ -3,7 +3,7 @@ import { download } from '../elements/save';
 import { changedColumns } from '../elements/table';
 import { exact, plural } from '../elements/units';
 import type { Mark, RowsMessage } from '../wire';
-import { csv, fileName, json } from './save';
+import { fileName, json } from './save';
 
 export interface Counts {
   readonly inserted: number;
@@ -35,8 +35,6 @@ export function toldRows(message: RowsMessage): string {
 }
 
 /** Downloads the rows that are shown. */
-export function saved(message: RowsMessage, kind: 'CSV' | 'JSON'): void {
-  const [text, type] =
-    kind === 'CSV' ? [csv(message), 'text/csv'] : [json(message), 'application/json'];
-  download(text, fileName(message, kind.toLowerCase()), type);
+export function saved(message: RowsMessage): void {
+  download(json(message), fileName(message, 'json'), 'application/json');
 }

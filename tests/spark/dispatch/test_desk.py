@@ -14,6 +14,7 @@ import pytest
 from dt_jupyter.dispatch import picture_of
 from dt_jupyter.dispatch.dispatcher import REPLAYS, Desk
 from dt_jupyter.dispatch.feed import EventFeed
+from dt_jupyter.model import DTError
 from dt_jupyter.wire.live_messages import Ask
 from tests.spark.engine_lab import Lab, without_check
 
@@ -465,3 +466,50 @@ def test_a_full_refresh_recomputes_what_has_not_changed(shop: Client) -> None:
         time.sleep(0.05)
     assert (last.action, last.state) == ("FULL", "SUCCEEDED")
     lab.verified("busy", "daily")
+
+
+def test_rows_are_marked_with_what_a_refresh_did(shop: Client) -> None:
+    lab = shop.lab
+    lab.table("sold", "id INT, item STRING, v INT", "1, 'rug', 5", "2, 'mat', 7", "3, NULL, 9")
+    lab.sql("ALTER TABLE sold SET TBLPROPERTIES ('dt.primaryKey' = 'id')")
+    lab.dynamic_table("sums", "SELECT item, sum(v) AS total FROM sold GROUP BY item")
+    lab.sql("CREATE VIEW costly AS SELECT id, v FROM sold WHERE v > 6")
+    names = ("sums", "sold", "costly")
+    first = {name: shop.ask(Ask.TABLE_ROWS, name=name, limit=50) for name in names}
+    assert first["sums"]["rows"] == [[None, "9"], ["mat", "7"], ["rug", "5"]]
+    assert all(set(message["marks"]) == {"same"} for message in first.values())
+    assert [m["dynamic"] for m in first.values()] == [True, False, False]
+    lab.sql("UPDATE sold SET v = 8 WHERE id = 2; DELETE FROM sold WHERE id = 3; "
+            "INSERT INTO sold VALUES (4, 'box', 1)")  # fmt: skip
+    assert lab.refresh("sums") == "INCREMENTAL"
+    moved = {}
+    for name, message in first.items():
+        version = message["table_version"]
+        since = message["at"] if version is None else str(version)
+        found = shop.ask(Ask.TABLE_ROWS, name=name, limit=50, since=since)
+        marked = zip(found["marks"], found["rows"], strict=True)
+        moved[name] = sorted((mark, *map(str, row)) for mark, row in marked if mark != "same")
+    assert moved["sums"] == [
+        ("after", "mat", "8"), ("before", "mat", "7"), ("deleted", "None", "9"),
+        ("inserted", "box", "1"),
+    ]  # fmt: skip
+    assert [kind for kind, *_ in moved["sold"]] == ["after", "before", "deleted", "inserted"]
+    assert {mark for mark, *_ in moved["costly"]} == {"inserted", "deleted"}
+    few = shop.ask(Ask.TABLE_ROWS, name="sold", limit=2)
+    assert (len(few["rows"]), few["truncated"]) == (2, True)
+
+
+def test_rows_of_what_is_not_there_have_a_code(shop: Client) -> None:
+    shop.refused("DT-1101", Ask.TABLE_ROWS, name="nowhere")
+    shop.refused("DT-5110", Ask.TABLE_ROWS, name="item", limit=0)
+    shop.refused("DT-1003", Ask.TABLE_ROWS, name="item", limit=100_000)
+    shop.refused("DT-4102", Ask.TABLE_ROWS, name="item", since="999")
+    with pytest.raises(DTError) as wrong:
+        shop.lab.engine.rows("item", chart=("day", "vv"))
+    assert wrong.value.hint == "Did you mean v?"
+
+
+def test_rows_of_a_value_are_shown_as_they_are_now(shop: Client) -> None:
+    found = shop.lab.engine.rows("item", limit=10, chart=("id", "v"))
+    assert str(found).startswith("Rows of item at ")
+    assert [row[0] for row in picture_of(found).message.rows] == ["1", "2"]

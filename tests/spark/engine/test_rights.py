@@ -231,6 +231,7 @@ def test_methods_ask_as_statements_do(world: Lab) -> None:
             lambda: dt.diff("secret", 1, 2),
             lambda: dt.pin("p", "secret"),
             lambda: dt.profile("secret"),
+            lambda: dt.rows("secret"),
             lambda: dt.verify("counted"),
             lambda: dt.explain("counted"),
             lambda: dt.refresh("counted"),
@@ -253,8 +254,9 @@ def test_the_panel_asks_too(world: Lab) -> None:
     desk = Desk(lambda: world.engine)
     opened = desk.answer(Request(1, Ask.REPLAY, "secret")).to_json()["message"]
     with role(world, "nobody"):
-        for ask in (Ask.PROFILE, Ask.REPLAY, Ask.DETAIL, Ask.LAG, Ask.LINEAGE, Ask.REFRESH):
-            name = "secret" if ask in (Ask.PROFILE, Ask.REPLAY) else "counted"
+        of_rows = (Ask.PROFILE, Ask.REPLAY, Ask.TABLE_ROWS)
+        for ask in (*of_rows, Ask.DETAIL, Ask.LAG, Ask.LINEAGE, Ask.REFRESH):
+            name = "secret" if ask in of_rows else "counted"
             told = desk.answer(Request(1, ask, name)).to_json()["message"]
             assert told["code"] == "DT-5201", told
         for ask in (Ask.SIMULATE, Ask.REFRESH_FULL, Ask.CANCEL, Ask.SUSPEND, Ask.RESUME, Ask.ALTER,

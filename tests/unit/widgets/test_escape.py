@@ -67,6 +67,7 @@ PAYLOADS = [
 TAGS = frozenset(
     [
         "div",
+        "em",
         "style",
         "svg",
         "title",

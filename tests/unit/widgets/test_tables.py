@@ -60,17 +60,17 @@ def test_result_text() -> None:
     assert result_text(RESULT).splitlines() == [
         "First rows",
         "id  name",
-        "──  ────",
+        "──  ──────",
         " 1  rug",
         "23  NULL",
-        " 4  NULL",
+        " 4  'NULL'",
         "the first 3 rows · Snapshot (data time T)",
     ]
 
 
 def test_null_is_told_from_the_text() -> None:
     html = result_html(RESULT)
-    assert html.count('<span class="dtj-null">NULL</span>') == 1
+    assert html.count('<em class="dtj-null">NULL</em>') == 1
     assert html.count("<td>NULL</td>") == 1
 
 
