@@ -14,6 +14,7 @@ from .sink_answers import sink_message as sink_message
 from .spark_errors import error_message as error_message
 from .static_messages import (
     change_table as change_table,
+    compared_message as compared_message,
     created_message as created_message,
     explanation_message as explanation_message,
     frontiers_message as frontiers_message,
@@ -22,6 +23,7 @@ from .static_messages import (
     lag_message as lag_message,
     picture_of as picture_of,
     replay_message as replay_message,
+    report_message as report_message,
     result_message as result_message,
     status_message as status_message,
     streams_message as streams_message,

@@ -250,6 +250,18 @@ class Desk:
         since = _point(request.since, "since")
         return live_rows_message(engine.rows(_name(request), since, limit=request.limit or _ROWS))
 
+    def _compare(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.static_messages import compared_message
+        from dt_jupyter.engine import diff_versions
+
+        points = _point(request.since, "since"), _point(request.until, "until")
+        return compared_message(diff_versions(engine, _name(request), *points))
+
+    def _compare_definition(self, engine: Engine, request: Request) -> LiveMessage:
+        from dt_jupyter.dispatch.static_messages import compared_message
+
+        return compared_message(engine.compare(_name(request)))
+
     def _simulate(self, engine: Engine, request: Request) -> LiveMessage:
         from dt_jupyter.dispatch.answers import simulation
 
@@ -407,6 +419,7 @@ _ANSWERS: dict[Ask, Callable[[Desk, Engine, Request], LiveMessage]] = {
     Ask.STREAMS: Desk._streams, Ask.LAG: Desk._lag, Ask.DETAIL: Desk._detail,
     Ask.EXPORT: Desk._export, Ask.LINEAGE: Desk._lineage, Ask.PROFILE: Desk._profile,
     Ask.REPLAY: Desk._replay, Ask.ROWS: Desk._rows, Ask.TABLE_ROWS: Desk._table_rows,
+    Ask.COMPARE: Desk._compare, Ask.COMPARE_DEFINITION: Desk._compare_definition,
     Ask.SIMULATE: Desk._simulate, Ask.REFRESH: Desk._refresh,
     Ask.REFRESH_FULL: Desk._refresh_full, Ask.CANCEL: Desk._cancel,
     Ask.SUSPEND: Desk._suspend, Ask.RESUME: Desk._resume, Ask.PIN: Desk._pin,

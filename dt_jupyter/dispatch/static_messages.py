@@ -12,7 +12,7 @@ from dt_jupyter.dispatch.task_answers import task_graph_node
 from dt_jupyter.engine import LONGEST_CELL, Created, ResultRows
 from dt_jupyter.maintenance import Pins, Storage, Vacuum
 from dt_jupyter.model import DynamicTable, Mark, RefreshRecord, RefreshState, Timestamp, count_of
-from dt_jupyter.replay import Diff, RefreshReplay, TableRows
+from dt_jupyter.replay import Diff, QueryDiff, RefreshReplay, TableRows
 from dt_jupyter.reports import (
     Explanation,
     FrontierReport,
@@ -34,6 +34,7 @@ from dt_jupyter.widgets import ChangeCounts, ChangeTable, Panel, Picture, show
 from dt_jupyter.wire import (
     CardMessage,
     Column,
+    CompareMessage,
     ExplanationMessage,
     GraphEdge,
     GraphMessage,
@@ -90,7 +91,9 @@ def message_of(value: object) -> Message | ExplanationMessage:
             return verification_message(value)
         case Explanation():
             return explanation_message(value)
-        case Verifications() | RefreshReplay() | Diff() | Pins() | Vacuum() | Storage():
+        case (
+            Verifications() | RefreshReplay() | Diff() | QueryDiff() | Pins() | Vacuum() | Storage()
+        ):
             return report_message(_TITLES[type(value)], str(value))
     raise TypeError(f"a {type(value).__name__} has no picture")
 
@@ -99,6 +102,7 @@ _TITLES = {
     Verifications: "Verification",
     RefreshReplay: "Replay of a refresh",
     Diff: "Difference",
+    QueryDiff: "Difference",
     Pins: "Pins",
     Vacuum: "Vacuum",
     Storage: "Storage",
@@ -293,6 +297,33 @@ def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
     many = count_of(len(steps), "snapshot")
     shown = rows[:REPLAY_ROWS]
     return ResultMessage(columns, shown, len(rows) > len(shown), f"Replay of {name}: {many}")
+
+
+def compared_rows(found: Diff | QueryDiff) -> ResultMessage:
+    """The first rows that differ, alike ones below each other."""
+    columns = found.new.columns if isinstance(found, Diff) else found.columns
+    marks: list[Mark] = []
+    rows: list[tuple[str | None, ...]] = []
+    for action, values, many in sorted(found.rows, key=lambda r: (str(r[1]), r[0])):
+        cells = tuple(None if v is None else short_cell(str(v)) for v in values)
+        marks += [Mark.INSERTED if action == "INSERT" else Mark.DELETED] * many
+        rows += [cells] * many
+    total = (found.inserted or 0) + (found.deleted or 0)
+    return ResultMessage(
+        tuple(Column(n, t) for n, t in columns),
+        tuple(rows),
+        len(rows) < total,
+        "Rows that differ",
+        f"{found.inserted or 0:,} inserted, {found.deleted or 0:,} deleted",
+        tuple(marks),
+    )
+
+
+def compared_message(found: Diff | QueryDiff) -> CompareMessage:
+    """What differs between two versions, definitions or tables."""
+    title, *lines = str(found).splitlines()
+    end = next((i for i, line in enumerate(lines) if line.startswith("rows:")), len(lines))
+    return CompareMessage(title, tuple(lines[: end + 1]), compared_rows(found))
 
 
 def report_message(title: str, text: str) -> ReportMessage:

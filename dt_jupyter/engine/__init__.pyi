@@ -1,5 +1,6 @@
 from .alerting import seen_alerts as seen_alerts
 from .api import Engine as Engine
+from .compared import diff_versions as diff_versions
 from .context import Context as Context
 from .created import Created as Created
 from .late_tables import late_causes as late_causes, why_late as why_late

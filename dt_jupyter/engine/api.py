@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from dt_jupyter.catalog import DefinitionRow, Hold
 from dt_jupyter.engine import consume as streaming, script as scripts, services
 from dt_jupyter.engine.alerting import alert_function, seen_alerts
+from dt_jupyter.engine.compared import LAST, compared_definitions, compared_tables
 from dt_jupyter.engine.consume import OpenTransaction
 from dt_jupyter.engine.context import Context
 from dt_jupyter.engine.created import Created
@@ -63,7 +64,16 @@ from dt_jupyter.model import (
     count_of,
     error,
 )
-from dt_jupyter.replay import Archive, Archives, Diff, RefreshReplay, Replay, TableRows, whole
+from dt_jupyter.replay import (
+    Archive,
+    Archives,
+    Diff,
+    QueryDiff,
+    RefreshReplay,
+    Replay,
+    TableRows,
+    whole,
+)
 from dt_jupyter.reports import (
     AppliedPlan,
     Explanation,
@@ -529,6 +539,21 @@ class Engine:
         known = self._open().name(name)
         start, end = moment_of(self.context, a), moment_of(self.context, b)
         return self.context.travel.diff(known, start, end)
+
+    def compare(
+        self, name: str | Name, other: str | Name | None = None, *, definition: int = LAST
+    ) -> QueryDiff:
+        """A table compared with an `other` as both are now; without one the rows that a dynamic
+        table's definition gives now, compared with those of an earlier `definition` of it, by its
+        number in `definitions` (the one before): texts, columns, and rows by the columns of both.
+        `diff` compares versions. Errors: DT-1003, DT-1101, DT-3106, DT-41xx."""
+        context = self._open()
+        sides = (
+            compared_definitions(context, self.table(name), definition)
+            if other is None
+            else compared_tables(context, other, name)
+        )
+        return context.travel.compare(*sides)
 
     def archive(
         self, name: str | Name, at: Point | TimePoint | None = None, *, to: str | os.PathLike[str]

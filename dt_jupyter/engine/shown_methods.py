@@ -24,6 +24,7 @@ _VERBS: Mapping[str, str] = {
     "create": "Creating",
     "create_sink": "Creating sink",
     "create_stream": "Creating stream",
+    "compare": "Comparing",
     "diff": "Comparing versions of",
     "explain": "Explaining",
     "graph": "Reading the graph",

@@ -32,14 +32,17 @@ from dt_jupyter.replay import (
     ArchiveIndex,
     Axes,
     Bench,
+    Compared,
     Diff,
     Pace,
     Past as PastTable,
+    QueryDiff,
     RefreshReplay,
     Replay,
     Snapshots,
     TableRows,
     archive_snapshot,
+    compare_queries,
     diff,
     find_refresh,
     open_replay,
@@ -244,6 +247,12 @@ class Travel:
     def diff(self, name: Name, a: Moment, b: Moment) -> Diff:
         """What changed between two points."""
         return diff(self.bench(), name, whole(name), a, b, self.sources.catalog.get(name))
+
+    def compare(self, old: Compared, new: Compared) -> QueryDiff:
+        """What two queries give now."""
+        group = f"compare:{uuid.uuid4().hex}"
+        work = lambda: compare_queries(self.bench(), old, new)  # noqa: E731
+        return run_cancellable(self.spark, group, f"compare {new.label}", work)
 
     # -- isolation --------------------------------------------------------------------------------
 

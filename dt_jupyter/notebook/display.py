@@ -33,6 +33,7 @@ _SHOWN = (
     ("dt_jupyter.maintenance.upkeep", "Vacuum"),
     ("dt_jupyter.replay.table_diff", "Diff"),
     ("dt_jupyter.replay.live_rows", "TableRows"),
+    ("dt_jupyter.replay.query_diff", "QueryDiff"),
     ("dt_jupyter.replay.past_refresh", "RefreshReplay"),
     ("dt_jupyter.engine.created", "Created"),
     ("dt_jupyter.model.records", "RefreshRecord"),

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.notebook.display import picture_or_message
-from dt_jupyter.notebook.waiting import waiting
+from dt_jupyter.spark import activity
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -40,7 +40,7 @@ def _bundle(shell: InteractiveShell, frame: DataFrame) -> dict[str, Any] | None:
     try:
         if frame.isStreaming or frame.sparkSession.conf.get(_EAGER, None) is not None:
             return None
-        with waiting(shell, "Reading the first rows"):
+        with activity("Reading the first rows"):
             rows = read_frame(frame)
     except Exception as failure:  # IPython shows what a formatter raises with its whole trace
         _show_failure(shell, failure)

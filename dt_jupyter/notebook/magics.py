@@ -31,6 +31,7 @@ from dt_jupyter.notebook.announcement import Announcement
 from dt_jupyter.notebook.display import show_below, shown_live
 from dt_jupyter.notebook.errors import Interrupted
 from dt_jupyter.notebook.line_places import placed_on_line
+from dt_jupyter.notebook.row_commands import show_comparison, show_rows
 from dt_jupyter.notebook.script_files import read_script, write_new
 from dt_jupyter.notebook.session import Notebook
 from dt_jupyter.notebook.variables import parameters
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 
     from dt_jupyter.dispatch import Desk
     from dt_jupyter.engine import Engine, LoadedTable
-    from dt_jupyter.replay import Replay, Step, TableRows
+    from dt_jupyter.replay import Replay, Step
     from dt_jupyter.reports import (
         Explanation,
         FrontierReport,
@@ -352,19 +353,6 @@ def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | Si
     return shown_live(notebook, found)
 
 
-def _rows(
-    notebook: Notebook, engine: Engine, name: str | None, limit: str = "200", chart: str = ""
-) -> TableRows:
-    axes = tuple(part.strip() for part in chart.split(",")) if chart else None
-    if axes is not None and len(axes) != 2:
-        problem, hint = "it is not two columns", "For example: --chart day,total."
-        raise error("DT-1003", option="--chart", value=chart, problem=problem, hint=hint)
-    if not limit.isdigit():
-        problem, hint = "it is not a number", "For example: --limit 50."
-        raise error("DT-1003", option="--limit", value=limit, problem=problem, hint=hint)
-    return shown_live(notebook, engine.rows(name or "", limit=int(limit), chart=axes))
-
-
 def _frontiers(notebook: Notebook, engine: Engine, _: str | None) -> list[FrontierReport]:
     from dt_jupyter.dispatch import frontiers_message, picture_of
 
@@ -508,7 +496,8 @@ def _load(notebook: Notebook, engine: Engine, file: str | None, **options: str) 
 _COMMANDS: dict[str, Callable[..., object]] = {
     "graph": _graph,
     "lag": _lag,
-    "rows": _rows,
+    "rows": show_rows,
+    "compare": show_comparison,
     "frontiers": _frontiers,
     "streams": _streams,
     "history": _history,

@@ -37,6 +37,11 @@ from .past_refresh import (
     find_refresh as find_refresh,
     replay_refresh as replay_refresh,
 )
+from .query_diff import (
+    Compared as Compared,
+    QueryDiff as QueryDiff,
+    compare_queries as compare_queries,
+)
 from .replay import (
     Bench as Bench,
     Replay as Replay,

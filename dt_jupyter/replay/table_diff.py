@@ -76,12 +76,15 @@ def diff(
 
 def _text(bench: Bench, table: DynamicTable, old: Step, new: Step) -> str:
     past = Past(bench.snapshots.sources, table)
-    before, after = (_lines(past.definition_of(past.commit_of(s.version or 0))) for s in (old, new))
+    before, after = (
+        definition_lines(past.definition_of(past.commit_of(s.version or 0))) for s in (old, new)
+    )
     found = difflib.unified_diff(before, after, str(old.time), str(new.time), lineterm="")
     return "\n".join(found)
 
 
-def _lines(definition: Definition) -> list[str]:
+def definition_lines(definition: Definition) -> list[str]:
+    """Its text, its views and its settings."""
     views = [f"-- view {v.name}: {v.text}" for v in definition.views]
     settings = [f"-- {k} = {v}" for k, v in sorted(definition.settings.items())]
     return [*definition.query.strip().splitlines(), *views, *settings]

@@ -9,6 +9,7 @@ from .live_messages import (
     CatalogueItem as CatalogueItem,
     CatalogueMessage as CatalogueMessage,
     ColumnEdge as ColumnEdge,
+    CompareMessage as CompareMessage,
     DetailMessage as DetailMessage,
     DoneMessage as DoneMessage,
     EventMessage as EventMessage,

@@ -239,6 +239,19 @@ class TableRowsMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareMessage:
+    """What lies between two versions, definitions or tables: in lines the definition, the schema
+    and the counts, and the first rows that came and went."""
+
+    title: str
+    lines: tuple[str, ...]
+    rows: ResultMessage
+
+    def to_json(self) -> dict[str, Any]:
+        return message_json("compare", self)
+
+
+@dataclass(frozen=True, slots=True)
 class TreeNode:
     """A node of a definition: what it does, by which rule it is kept, with which state; estimated
     rows of it and of its change. `depth` counts from 0, nodes come in the order of reading."""
@@ -521,6 +534,8 @@ class Ask(StrEnum):
     REPLAY = "replay"
     ROWS = "rows"
     TABLE_ROWS = "table_rows"
+    COMPARE = "compare"
+    COMPARE_DEFINITION = "compare_definition"
     SIMULATE = "simulate"
     REFRESH = "refresh"
     REFRESH_FULL = "refresh_full"
@@ -542,8 +557,8 @@ class Request:
     """`id` comes back in the reply. `name` is a table's, a sink's
     or a task's node's, of STOP the id of an activity; the other fields belong to
     the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or
-    version), `since` and `limit` to TABLE_ROWS, `replay`, `step` and `against` to ROWS, `pin` and
-    `version` to PIN, `target_lag` in
+    version), `since` and `limit` to TABLE_ROWS, `since` and `until` to COMPARE, `replay`, `step`
+    and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in
     seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and
     `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT.
     """
@@ -571,9 +586,9 @@ LiveMessage = (
     HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage
     | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage
     | LineageMessage
-    | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage
-    | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage
-    | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
+    | ReplayMessage | RowsMessage | TableRowsMessage | CompareMessage | ProfileMessage
+    | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage
+    | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage
 )  # fmt: skip
 
 

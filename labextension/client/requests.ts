@@ -30,6 +30,8 @@ const JOBS: ReadonlySet<Ask> = new Set([
   'replay',
   'rows',
   'table_rows',
+  'compare',
+  'compare_definition',
   'refresh',
   'reset',
   'pin',

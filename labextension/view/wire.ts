@@ -564,6 +564,15 @@ export interface TableRowsMessage {
   readonly chart: readonly string[];
 }
 
+/** What lies between two versions, definitions or tables: in lines the definition, the schema and the counts, and the first rows that came and went. */
+export interface CompareMessage {
+  readonly type: 'compare';
+  readonly version: number;
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly rows: ResultMessage;
+}
+
 /** What a table holds at one `snapshot`, which is said in words: a row for each column of `columns`, and the first rows. */
 export interface ProfileMessage {
   readonly type: 'profile';
@@ -647,9 +656,9 @@ export interface DoneMessage {
   readonly sentence: string;
 }
 
-export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'health' | 'definition' | 'failure' | 'lint' | 'page' | 'verify' | 'profile' | 'replay' | 'rows' | 'table_rows' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters' | 'resume_warehouse' | 'start_scheduler';
+export type Ask = 'hello' | 'graph' | 'catalogue' | 'frontiers' | 'streams' | 'lag' | 'detail' | 'sink' | 'task' | 'source' | 'lineage' | 'export' | 'health' | 'definition' | 'failure' | 'lint' | 'page' | 'verify' | 'profile' | 'replay' | 'rows' | 'table_rows' | 'compare' | 'compare_definition' | 'simulate' | 'refresh' | 'refresh_full' | 'cancel' | 'stop' | 'suspend' | 'resume' | 'pin' | 'alter' | 'drop' | 'reset' | 'retry_dead_letters' | 'resume_warehouse' | 'start_scheduler';
 
-/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `since` and `limit` to TABLE_ROWS, `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT. */
+/** `id` comes back in the reply. `name` is a table's, a sink's or a task's node's, of STOP the id of an activity; the other fields belong to the one kind that reads them: `since`, `until` and `schema_mode` to REPLAY (points as text or version), `since` and `limit` to TABLE_ROWS, `since` and `until` to COMPARE, `replay`, `step` and `against` to ROWS, `pin` and `version` to PIN, `target_lag` in seconds to ALTER (None: DOWNSTREAM), and to SIMULATE `target_lag`, `refresh_seconds` and `interval` (between arrivals) in seconds and `concurrency`; `text` is the cell of a LINT. */
 export interface Request {
   readonly id: number;
   readonly ask: Ask;
@@ -673,7 +682,7 @@ export interface Request {
 /** The answer to the request of that `id`; an ErrorMessage where it could not be done. */
 export interface Reply {
   readonly id: number;
-  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+  readonly message: HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | CompareMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
 }
 
-export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;
+export type LiveMessage = HelloMessage | EventMessage | AlertsMessage | GraphMessage | CatalogueMessage | FrontiersMessage | StreamsMessage | LagMessage | DetailMessage | SinkMessage | TaskMessage | SourceMessage | LineageMessage | ReplayMessage | RowsMessage | TableRowsMessage | CompareMessage | ProfileMessage | SimulationMessage | HistoryMessage | HealthMessage | FailureMessage | LintMessage | PageMessage | ResultMessage | CardMessage | ScriptMessage | DoneMessage | ErrorMessage;

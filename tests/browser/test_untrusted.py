@@ -90,6 +90,31 @@ def test_where_a_live_view_was_its_picture_is_seen_and_nothing_else(
     assert cell.locator(".jp-OutputArea").inner_text().strip() == "As text"
 
 
+def test_rows_are_sorted_filtered_and_walked_without_trust_and_without_a_kernel(
+    lab: Lab, page: Page, console_errors: list[str], screenshot: Callable[[], object]
+) -> None:
+    write(lab, "rows.ipynb", [as_output(show(GALLERY["result"]))])
+    (cell,) = opened(lab, page, "rows.ipynb", "0 of 1").all()
+    heading, first = cell.locator("th").first, cell.locator("tbody td").first
+    heading.focus()
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    expect(first).to_have_text("23")
+    page.keyboard.press("ArrowDown")
+    expect(first).to_be_focused()
+    cell.get_by_label("Filter rows").fill("rug")
+    expect(cell.locator("tbody tr")).to_have_count(1)
+    screenshot()
+    expect(cells_of(page)).to_have_count(1)  # no key was one of the notebook's
+    assert console_errors == []
+
+
+def cells_of(page: Page) -> Locator:
+    return page.locator(".jp-CodeCell")
+
+
 def as_output(shown: Picture | Panel | Static) -> nbformat.NotebookNode:
     return new_output("display_data", shown._repr_mimebundle_())
 
@@ -107,7 +132,7 @@ def opened(lab: Lab, page: Page, path: str, trust: str) -> Locator:
     """The code cells of a notebook, all of them drawn; `trust` is how many JupyterLab trusts."""
     page.set_viewport_size({"width": 1280, "height": 4000})
     page.goto(lab.url(path))
-    cells = page.locator(".jp-CodeCell")
+    cells = cells_of(page)
     expect(cells.locator(".jp-OutputArea-output").first).to_be_visible(timeout=60_000)
     title = re.compile(rf"trusted: {trust} code cells")
     expect(page.locator(".jp-StatusItem-trust")).to_have_attribute("title", title)

@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dt_jupyter.engine.compared import all_definitions
 from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.model import DTError, Name, Right, error
 from dt_jupyter.sql import CreateDynamicTable, SinkSource, statement_values as S
@@ -109,6 +110,17 @@ def _replay(context: Context, given: GivenArguments) -> None:
         context.access.require_read(name)
 
 
+def _compare(context: Context, given: GivenArguments) -> None:
+    """Both tables; or all that the definitions of one read, whose rows it shows."""
+    name, other = context.name(given["name"]), given.get("other")
+    context.access.require_read(name)
+    if other is not None:
+        context.access.require_read(context.name(other))
+        return
+    for definition in all_definitions(context, context.table(name)):
+        context.access.require_definition(definition)
+
+
 def _check_history(context: Context, given: GivenArguments) -> None:
     """The lake's own history names whatever is in it."""
     if given.get("events") is None:
@@ -162,6 +174,7 @@ METHODS: Mapping[str, MethodNeed] = {
     "replay": _replay,
     "replay_refresh": _recomputed,
     "diff": _read(),
+    "compare": _compare,
     "definitions": _named(Right.MONITOR),
     "pin": _read("table"),
     "archive": _read(),

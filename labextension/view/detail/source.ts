@@ -16,7 +16,7 @@ export function mountSource(root: HTMLElement, host: Host): View<SourceMessage> 
 }
 
 class SourceView extends StandingView<SourceMessage> {
-  private readonly _contents = new Contents(this._host);
+  private readonly _contents = new Contents(this._host, false);
 
   protected title({ name, kind }: SourceMessage): HTMLElement {
     return this.headOf(name, pill(kind, 'idle'), () => []);

@@ -6,11 +6,11 @@ import { oneLine } from '../elements/text';
 import type { Column } from '../wire';
 
 const HEIGHT = 180;
-const TOP = 12;
+const TOP = 24;
 const BOTTOM = 34;
 const LEFT = 64;
 const MOST = 200; // bars
-const LABELS = 8;
+const APART = 90; // pixels between two labels
 
 export interface Drawn {
   readonly columns: readonly Column[];
@@ -47,7 +47,6 @@ export function chart(data: Drawn, across: string, up: string, width: number): E
     (continuous
       ? ((spot.at - first) / (last - first || 1)) * room
       : ((i + 0.5) / spots.length) * room);
-  const every = Math.ceil(spots.length / LABELS);
   return s(
     'svg',
     {
@@ -65,13 +64,29 @@ export function chart(data: Drawn, across: string, up: string, width: number): E
     ...(continuous
       ? [line(spots.map((spot, i) => [acrossAt(spot, i), upAt(spot.value)]))]
       : bars(spots, acrossAt, upAt, (room / spots.length) * 0.7)),
-    ...spots
-      .map((spot, i) => [spot, acrossAt(spot, i), i] as const)
-      .filter(([, , i]) => i % every === 0)
-      .map(([spot, at]) => text(at, bottom + 16, cut(spot.label, room / LABELS / 7), 'middle')),
+    ...labels(
+      spots.map((spot, i) => [acrossAt(spot, i), spot.label]),
+      width,
+    ),
     text(LEFT, HEIGHT - 2, oneLine(across), 'start'),
-    text(LEFT - 6, 9, oneLine(up), 'end'),
+    text(0, 11, oneLine(up), 'start'),
   );
+}
+
+/** What stands below: as many labels as have room. */
+function labels(
+  all: readonly (readonly [at: number, label: string])[],
+  width: number,
+): SVGElement[] {
+  let free = -Infinity;
+  return all.flatMap(([at, label]) => {
+    if (at < free) {
+      return [];
+    }
+    free = at + APART;
+    const end = at > width - APART / 2;
+    return [text(at, HEIGHT - BOTTOM + 16, cut(label, APART / 7), end ? 'end' : 'middle')];
+  });
 }
 
 /** Rows with both values, in the order of what goes across where that has one. */

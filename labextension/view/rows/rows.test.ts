@@ -3,7 +3,9 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { HOSTILE, madeNothing } from '../../testing/hostile';
 import { event } from '../../testing/kernel';
+import { Contents } from '../detail/contents';
 import { chart } from './chart';
+import { compared } from './compared';
 import { mountRows, type LiveRows } from './index';
 import type { Host, Question } from '../elements/dom';
 import type { LiveMessage, TableRowsMessage } from '../wire';
@@ -160,4 +162,39 @@ test.each(HOSTILE)('%j is text wherever it stands', text => {
     rows({ name: text, columns, rows: [[text, '1']], marks: ['same'], chart: [text, 'n'] }),
   );
   madeNothing(root, text);
+});
+
+test('what differs is told in words, with the rows below', () => {
+  const made = compared({
+    type: 'compare',
+    version: 1,
+    title: 'orders from 1 to 2',
+    lines: ['schema: +kind string', 'rows: 2 → 2, +1 −1'],
+    rows: {
+      type: 'result', version: 1, columns: [{ name: 'id', type: 'int' }], rows: [['1'], ['1']],
+      marks: ['deleted', 'inserted'], truncated: false, title: 'Rows that differ', note: null,
+    }, // prettier-ignore
+  });
+  expect(made.querySelector('pre')!.textContent).toContain('+kind string');
+  expect([...made.querySelectorAll('.dtj-mark')].map(mark => mark.textContent)).toEqual([
+    '−deleted',
+    '+inserted',
+  ]);
+});
+
+test('Details show the rows of a table, follow it, and compare it', async () => {
+  const contents = new Contents(host);
+  root.replaceChildren(contents.element);
+  contents.of('daily');
+  const press = (key: string) => root.querySelector<HTMLElement>(`[data-key=${key}]`)!.click();
+  press('table_rows');
+  answers[0]!(rows());
+  await settled();
+  expect(told()).toBe('2 rows');
+  contents.of('daily');
+  expect(asked[1]).toEqual({ ask: 'table_rows', name: 'daily', since: '3', limit: 200 });
+  press('compare_definition');
+  expect(asked[2]).toEqual({ ask: 'compare_definition', name: 'daily' });
+  contents.of('other');
+  expect(root.querySelector('.dtj-grid')).toBeNull();
 });

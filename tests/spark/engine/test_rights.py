@@ -232,6 +232,8 @@ def test_methods_ask_as_statements_do(world: Lab) -> None:
             lambda: dt.pin("p", "secret"),
             lambda: dt.profile("secret"),
             lambda: dt.rows("secret"),
+            lambda: dt.compare("plain", "secret"),
+            lambda: dt.compare("counted"),
             lambda: dt.verify("counted"),
             lambda: dt.explain("counted"),
             lambda: dt.refresh("counted"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.model import RefreshAction
+from dt_jupyter.model import DTError, RefreshAction
 from tests.spark.engine_lab import Lab, refused
 
 
@@ -137,3 +137,34 @@ def test_two_snapshots_of_a_table(shared_lab: Lab, sale: str) -> None:
         "  + (1, a, 11, NULL)",
     ]
     assert engine.diff(sale, 3, 3).same
+
+
+def test_two_tables_and_two_definitions_are_compared(shared_lab: Lab, sale: str) -> None:
+    lab, dt = shared_lab, shared_lab.engine
+    lab.dynamic_table("cheap", f"SELECT id, price FROM {sale} WHERE price > 10")
+    lab.sql(f"CREATE TABLE other AS SELECT id, shop, CAST(price AS BIGINT) AS price FROM {sale}")
+    tables = dt.compare("cheap", "other")
+    assert (tables.old, tables.new, tables.text) == ("other", "cheap", "")
+    assert tables.columns == (("id", "int"),), "by what both have in one type"
+    assert "price" in tables.schema
+    assert "shop" in tables.schema
+    there = {row.id for row in lab.engine.spark.table(sale).where("price > 10").collect()}
+    every = {row.id for row in lab.engine.spark.table(sale).collect()}
+    assert (tables.inserted, tables.deleted) == (0, len(every - there))
+    assert {values[0] for _, values, _ in tables.rows} == every - there
+    assert not dt.compare("cheap", "cheap")
+    lab.sql(
+        "CREATE OR ALTER DYNAMIC TABLE cheap TARGET_LAG = '1 hour' AS "
+        f"SELECT id, shop, price FROM {sale} WHERE price > 5"
+    )
+    found = dt.compare("cheap")
+    assert f"-SELECT id, price FROM {sale} WHERE price > 10" in found.text
+    assert f"+SELECT id, shop, price FROM {sale} WHERE price > 5" in found.text
+    assert found.schema == "+shop string"
+    more = {row.id for row in lab.engine.spark.table(sale).where("price > 5").collect()}
+    assert (found.inserted, found.deleted) == (len(more - there), 0)
+    assert str(found).splitlines()[-1 - len(more - there)].endswith("by 2 columns of both")
+    assert dt.compare("cheap", definition=0) == found
+    with pytest.raises(DTError) as wrong:
+        dt.compare("cheap", definition=7)
+    assert wrong.value.code == "DT-1003"

@@ -1,0 +1,15 @@
+/** What lies between two versions, or definitions: in words, and the rows that came and went. */
+import { h } from '../elements/dom';
+import { resultTable } from '../elements/grid';
+import { clean } from '../elements/text';
+import type { CompareMessage } from '../wire';
+
+export function compared({ title, lines, rows }: CompareMessage): HTMLElement {
+  return h(
+    'div',
+    {},
+    h('div', { class: 'dtj-title' }, clean(title)),
+    lines.length ? h('pre', { class: 'dtj-query', tabindex: 0 }, clean(lines.join('\n'))) : null,
+    rows.rows.length ? resultTable(rows) : null,
+  );
+}
