@@ -32,7 +32,8 @@ place.addEventListener('dblclick', event => {
 });
 """
 _STYLE = """
-body{margin:0}.dtj-page{padding:16px 20px;background:var(--dtj-page);min-height:100vh;
+body{margin:0}body>.dtj-box{margin:0}
+.dtj-page{padding:16px 20px;background:var(--dtj-page);min-height:100vh;
 box-sizing:border-box}
 .dtj-page h1{font-size:18px;margin:0 0 2px}.dtj-page h2{font-size:15px;margin:20px 0 6px}
 .dtj-page #graph-live{margin:12px 0}

@@ -225,7 +225,7 @@ export class LineagePanel extends Widget {
             tool('+', 'New dynamic table', () => void this.insertTemplate()),
             tool('⇩', 'Export definitions to a cell', () => void this._export(held!.session)),
             tool(
-              '⎙',
+              '⤓',
               'Save the graph and its state as an HTML file',
               () => void this._save(held!.session),
             ),
