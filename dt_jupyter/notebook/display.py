@@ -64,6 +64,8 @@ def register_formatters(shell: InteractiveShell, notebook: Notebook | None = Non
         bundles.for_type_by_name(module, name, _bundle)
         formatters["text/plain"].for_type_by_name(module, name, _text)
     bundles.for_type(tuple, _list_bundle)
+    texts = formatters["text/plain"]
+    texts.for_type(tuple, _ListText(texts.for_type(tuple)))
 
 
 def unregister(shell: InteractiveShell) -> None:
@@ -75,6 +77,8 @@ def unregister(shell: InteractiveShell) -> None:
         for of in (bundles, formatters["text/plain"]):
             of.pop(f"{module}.{name}", None)
     bundles.pop(tuple, None)
+    if isinstance(ours := formatters["text/plain"].for_type(tuple), _ListText):
+        formatters["text/plain"].for_type(tuple, ours.before)
 
 
 def _formatter(shell: InteractiveShell) -> DisplayFormatter:
@@ -100,6 +104,22 @@ def _list_bundle(values: tuple[object, ...]) -> dict[str, Any] | None:
 
     message = list_message(values)
     return _bundle(message) if message is not None else None
+
+
+class _ListText:
+    """A tuple of alerts or functions as a table; any other as it was printed before."""
+
+    def __init__(self, before: Any) -> None:
+        self.before = before
+
+    def __call__(self, values: tuple[object, ...], printer: Any, cycle: bool) -> None:
+        from dt_jupyter.dispatch import list_message
+
+        message = None if cycle else list_message(values)
+        if message is None:
+            self.before(values, printer, cycle)
+        else:
+            printer.text(str(picture_or_message(message).text))
 
 
 def _text(value: object, printer: Any, cycle: bool) -> None:
