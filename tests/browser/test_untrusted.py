@@ -49,7 +49,7 @@ def test_an_untrusted_notebook_can_be_read(
         expect(folded).to_be_visible()
         outputs[drawn].locator("summary").click()
     assert outputs["result"].locator("tr").all_inner_texts() == [
-        "id\nbigint\tname\nstring",
+        "id\nbigint\n\tname\nstring",
         "1\trug",
         "23\tNULL",
         "4\tNULL",
