@@ -1,7 +1,7 @@
 """The first hour's first minute: from `%load_ext` to the first row of a dynamic table over two
 tables of one's own, each time in a new process: without the archive of Java's classes, with it,
-with Spark begun by `%load_ext` ten and thirty seconds before the next cell, and with a spare Spark
-of the process before.
+with Spark begun by `%load_ext` ten seconds before the next cell, with the same thirty seconds
+before and warmed (`DT_JUPYTER_STANDBY=spare`), and with a spare Spark of the process before.
 
 `python -m bench.start --times 3`: medians in seconds, and the CPU seconds of Java from its start
 and of Python; all ways in turns. The archive is written first, into a folder of its own.
@@ -67,15 +67,17 @@ class Way:
     name: str
     archive: bool = True
     ahead: float = 0.0
-    spare: bool = False
+    standby: str = ""
+    ready: bool = False
+    """That a spare waits for it."""
 
 
 WAYS = (
     Way("without the archive", archive=False),
     Way("with the archive"),
     Way("begun 10 s before", ahead=10.0),
-    Way("begun 30 s before", ahead=30.0),
-    Way("a spare", ahead=1.0, spare=True),
+    Way("begun 30 s before, warmed", ahead=30.0, standby="spare"),
+    Way("a spare", ahead=1.0, standby="spare", ready=True),
 )
 SPARE_SECONDS = 600.0
 
@@ -84,7 +86,7 @@ def measured(way: Way, archive: Path) -> dict[str, float]:
     """Seconds of each step in a new process."""
     option = f'"-XX:SharedArchiveFile={archive}"' if way.archive else "-Xshare:auto"
     with tempfile.TemporaryDirectory() as folder, environment(way, option, folder):
-        if way.spare:
+        if way.ready:
             wait_for_spare()
         words = [str(Path(folder) / "lake"), json.dumps(STEPS), str(way.ahead)]
         done = subprocess.run(
@@ -99,8 +101,11 @@ def measured(way: Way, archive: Path) -> dict[str, float]:
 @contextmanager
 def environment(way: Way, option: str, folder: str) -> Iterator[None]:
     """The variables of a way; a spare of its own, apart from the user's."""
-    standby = "spare" if way.spare else ""
-    own = {"SPARK_SUBMIT_OPTS": option, "XDG_RUNTIME_DIR": folder, "DT_JUPYTER_STANDBY": standby}
+    own = {
+        "SPARK_SUBMIT_OPTS": option,
+        "XDG_RUNTIME_DIR": folder,
+        "DT_JUPYTER_STANDBY": way.standby,
+    }
     before = dict(os.environ)
     os.environ.update(own)
     try:

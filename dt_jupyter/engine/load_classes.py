@@ -18,7 +18,6 @@ from dt_jupyter.engine.services import own_session
 from dt_jupyter.spark import SWITCH
 
 _SECONDS = 300
-_CSV = "id,name,price\n" + "".join(f"{n},name {n % 3},{n}.5\n" for n in range(50))
 
 
 def run_usual() -> None:
@@ -31,11 +30,6 @@ def run_usual() -> None:
                 "CREATE DYNAMIC TABLE sums TARGET_LAG = '1 hour' AS"
                 " SELECT i.v, count(*) AS n FROM item i JOIN item j ON i.id = j.id GROUP BY i.v"
             )
-            (Path(folder) / "loaded.csv").write_text(_CSV, "utf-8")
-            dt.load("loaded", Path(folder) / "loaded.csv")
-            dt.sql(
-                "SELECT name, sum(price) AS p FROM loaded JOIN sums ON id = n GROUP BY name"
-            ).collect()
             dt.sql("INSERT INTO item VALUES (3, 2); UPDATE item SET v = 3 WHERE id = 1")
             dt.refresh("sums")
             dt.verify("sums")

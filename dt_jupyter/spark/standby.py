@@ -6,6 +6,7 @@ makes gets a JVM of its own.
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +25,13 @@ from dt_jupyter.spark.launch import (
     read_environment,
 )
 from dt_jupyter.spark.path_texts import text_of_path
-from dt_jupyter.spark.spare import has_spare, keep_spare, order_spare, take_spare
+from dt_jupyter.spark.spare import (
+    has_spare,
+    keep_spare,
+    order_spare,
+    spare_seconds,
+    take_spare,
+)
 from dt_jupyter.spark.warm_up import warm_up
 
 if TYPE_CHECKING:
@@ -78,9 +85,9 @@ class Standby:
             self.end()
 
     def _warm_up(self) -> None:
-        """Runs statements until the JVM is wanted; its context is another one then, in which
-        nothing has happened."""
-        if self._asked.is_set():
+        """Runs statements until the JVM is wanted, where a spare is asked for too; its context is
+        another one then, in which nothing has happened."""
+        if self._asked.is_set() or spare_seconds(os.environ) is None:
             return
         assert self._gateway is not None
         context, folder = self._context, self.start.log.parent / "warm_up"
