@@ -183,11 +183,10 @@ def test_sql_is_copied(views: Views) -> None:
     views.page.get_by_role("button", name="Copy the definition").click()
     assert copied(views) == DETAIL.query
     views.show("graph", width=1600)
-    for item, text in (("Copy SELECT", "SELECT * FROM by_hour"), ("Copy definition", DETAIL.query)):
-        views.page.locator(".dtj-node[aria-label^='by_hour,']").click(button="right")
-        views.page.get_by_role("menuitem", name=item).click()
-        expect(views.page.locator(".dtj-told")).to_contain_text("copied.")
-        assert text in copied(views)
+    views.page.locator(".dtj-node[aria-label^='by_hour,']").click(button="right")
+    views.page.get_by_role("menuitem", name="Copy SELECT").click()
+    expect(views.page.locator(".dtj-told")).to_contain_text("copied.")
+    assert "SELECT * FROM by_hour" in copied(views)
 
 
 def copied(views: Views) -> str:

@@ -5,7 +5,7 @@ import { resultTable } from '../elements/grid';
 import { oneLine } from '../elements/text';
 import { plural } from '../elements/units';
 import type { Host } from '../elements/dom';
-import { compared } from '../rows/compared';
+import { compared } from '../elements/compared';
 import { type LiveRows, mountRows } from '../rows/index';
 import type { LiveMessage, ProfileMessage } from '../wire';
 

@@ -74,7 +74,9 @@ export class Grid {
 
   constructor() {
     const copy = button('Copy', () => void this._copy(), { title: 'Copy the rows shown' });
-    const save = button('CSV', () => this._save(), { title: 'Download the rows shown as CSV' });
+    const save = button('CSV', () => this._save(), {
+      'aria-label': 'Download the rows shown as CSV',
+    });
     this._tools = h('span', { class: 'dtj-bar' }, this._filter, copy, save);
     this.element = h(
       'div',
@@ -98,6 +100,9 @@ export class Grid {
   /** Shows these rows; sorting and filter stay where the columns are the same. */
   show(data: Gridded, looks: Looks): void {
     const same = sameColumns(data, this._data);
+    const held = this._region();
+    const [top, left] = [held?.scrollTop ?? 0, held?.scrollLeft ?? 0];
+    const within = this._place.contains(active(this._place));
     [this._data, this._looks] = [data, looks];
     this._marks = data.marks?.some(mark => mark !== 'same') ? data.marks : null;
     this._all = linesOf(this._marks, data.rows.length);
@@ -110,14 +115,18 @@ export class Grid {
     this._more.replaceChildren(...(looks.more ?? []));
     this._frame();
     this._arrange();
+    const region = this._region();
+    if (held !== null && region !== null) {
+      [region.scrollTop, region.scrollLeft] = [top, left];
+    }
+    if (within) {
+      this._focus();
+    }
   }
 
   /** The table with its headings, without rows. */
   private _frame(): void {
     const { columns } = this._data;
-    const held = this._region();
-    const [top, left] = [held?.scrollTop ?? 0, held?.scrollLeft ?? 0];
-    const within = this._place.contains(active(this._place));
     const region = scrolling(
       this._looks.label,
       this._marks ? [{ text: 'change' }, ...headings(columns)] : headings(columns),
@@ -131,12 +140,6 @@ export class Grid {
     table.setAttribute('role', 'grid');
     region.addEventListener('scroll', () => this._scrolled(region));
     this._place.replaceChildren(...(columns.length ? [region] : []));
-    queueMicrotask(() => {
-      [region.scrollTop, region.scrollLeft] = [top, left];
-      if (within) {
-        this._focus();
-      }
-    });
   }
 
   private _region(): HTMLElement | null {

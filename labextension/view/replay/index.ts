@@ -588,7 +588,8 @@ class ReplayView implements Walk {
     const told = toldRows(shown);
     this._status.textContent = told;
     const json = button('JSON', () => saved(shown), {
-      title: 'Download all rows of the step that were read as JSON',
+      'aria-label': 'Download the rows shown as JSON',
+      title: 'All rows of the step that were read',
     });
     const file = fileName(shown, '').slice(0, -1);
     this._grid.show(shown, { label: `Rows of ${shown.name}`, file, told, more: [json] });

@@ -3,9 +3,8 @@ import { beforeEach, expect, test } from 'vitest';
 
 import { HOSTILE, madeNothing } from '../../testing/hostile';
 import { event } from '../../testing/kernel';
-import { Contents } from '../detail/contents';
 import { chart } from './chart';
-import { compared } from './compared';
+import { compared } from '../elements/compared';
 import { mountRows, type LiveRows } from './index';
 import type { Host, Question } from '../elements/dom';
 import type { LiveMessage, TableRowsMessage } from '../wire';
@@ -180,21 +179,4 @@ test('what differs is told in words, with the rows below', () => {
     '−deleted',
     '+inserted',
   ]);
-});
-
-test('Details show the rows of a table, follow it, and compare it', async () => {
-  const contents = new Contents(host);
-  root.replaceChildren(contents.element);
-  contents.of('daily');
-  const press = (key: string) => root.querySelector<HTMLElement>(`[data-key=${key}]`)!.click();
-  press('table_rows');
-  answers[0]!(rows());
-  await settled();
-  expect(told()).toBe('2 rows');
-  contents.of('daily');
-  expect(asked[1]).toEqual({ ask: 'table_rows', name: 'daily', since: '3', limit: 200 });
-  press('compare_definition');
-  expect(asked[2]).toEqual({ ask: 'compare_definition', name: 'daily' });
-  contents.of('other');
-  expect(root.querySelector('.dtj-grid')).toBeNull();
 });

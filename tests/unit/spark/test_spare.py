@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,9 +38,11 @@ sys.stdin.read()
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    return tmp_path
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A short path: the name of a socket has some hundred bytes."""
+    with tempfile.TemporaryDirectory(prefix="dt", dir="/tmp") as made:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", made)
+        yield Path(made)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 /** What lies between two versions, or definitions: in words, and the rows that came and went. */
-import { h } from '../elements/dom';
-import { resultTable } from '../elements/grid';
-import { clean } from '../elements/text';
+import { h } from './dom';
+import { resultTable } from './grid';
+import { clean } from './text';
 import type { CompareMessage } from '../wire';
 
 export function compared({ title, lines, rows }: CompareMessage): HTMLElement {
