@@ -47,7 +47,7 @@ class Diff:
         return not self.same
 
     def __str__(self) -> str:
-        lines = [f"{self.name} from {self.old.time} to {self.new.time}"]
+        lines = [f"{self.name} from {self.old.time.words} to {self.new.time.words}"]
         lines += ["definition:", *("  " + t for t in self.text.splitlines())] if self.text else []
         lines += [f"schema: {self.schema}"] if self.schema else []
         counts = f"rows: {self.old.row_count:,} → {self.new.row_count:,}"
