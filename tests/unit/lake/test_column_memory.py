@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dt_jupyter.lake.read.cache_memory import CacheMemory
 from dt_jupyter.lake.read.column_memory import pack, packed_type, row_width, unpack
 from dt_jupyter.lake.read.file_columns import open_data_file
 from dt_jupyter.lake.read.table_files import KnownFiles
@@ -77,7 +78,7 @@ def test_texts_take_about_what_is_expected(tmp_path: Path) -> None:
     }
     path = tmp_path / "f.parquet"
     pq.write_table(pa.table(columns), path, row_group_size=10_000)
-    footer = KnownFiles(lambda path: None)._footer(str(path))
+    footer = KnownFiles(CacheMemory(1 << 20), lambda path: None)._footer(str(path))
     for name in columns:
         alike = [name] if footer.has_few_values(0, name) else []
         with open_data_file(str(path), footer.metadata, alike) as file:
