@@ -510,6 +510,7 @@ def test_rows_of_what_is_not_there_have_a_code(shop: Client) -> None:
 
 
 def test_rows_of_a_value_are_shown_as_they_are_now(shop: Client) -> None:
-    found = shop.lab.engine.rows("item", limit=10, chart=("id", "v"))
-    assert str(found).startswith("Rows of item at ")
+    shop.lab.table("shown", "id INT, v INT", "1, 5", "2, 7")
+    found = shop.lab.engine.rows("shown", limit=10, chart=("id", "v"))
+    assert str(found).startswith("Rows of shown at ")
     assert [row[0] for row in picture_of(found).message.rows] == ["1", "2"]
