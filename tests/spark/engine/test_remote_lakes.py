@@ -70,6 +70,7 @@ def beyond(far: Far, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.nightly
 def test_its_tables_are_there_and_the_home_may_be_lost(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)

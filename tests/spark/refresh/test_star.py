@@ -320,6 +320,7 @@ def test_a_source_that_is_not_delta_may_change_its_columns(lab: Lab) -> None:
     lab.spark.sql("DROP SCHEMA shop CASCADE")
 
 
+@pytest.mark.nightly
 def test_a_partition_column_that_is_not_used_may_change_its_name(lab: Lab) -> None:
     make(lab, "ro", properties=f"PARTITIONED BY (c) {MAPPED}")
     lab.insert("ro", "1, 2, 3", "4, 5, 3", "4, 6, NULL")
