@@ -225,7 +225,8 @@ class Definer:
             if known == signature and compiled is not None:
                 return compiled
         found = found_by(definition)
-        return self._stages(spark, definition, found, self.reader.schemas(spark, found, at))
+        schemas = self.reader.schemas(spark, found, at)
+        return self.compile_over(spark, definition, found, schemas)
 
     def is_current(self, definition: Definition, at: Frontier) -> bool:
         """Whether the definition was made here over the very columns of the sources at `at`."""
@@ -307,7 +308,7 @@ class Definer:
                     raise refuse(Refusal.OTHER_STORAGE, what=str(source.name), storage=storage)
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
         schemas = self.reader.schemas(spark, found, asked.at)
-        compiled = self._stages(spark, definition, found, schemas)
+        compiled = self.compile_over(spark, definition, found, schemas)
         check_cancelled()
         read = self._second_opinion(spark, definition, schemas)
         if not asked.verify:
@@ -356,25 +357,14 @@ class Definer:
             raise refuse(Refusal.GUARD_MISMATCH, what=opinion.difference)
         return "" if opinion.same else f" (its reading was not compared: {opinion.why})"
 
-    def _stages(
+    def compile_over(
         self,
         spark: SparkSession,
         definition: Definition,
         found: Found,
         schemas: Mapping[str, StructType],
     ) -> Compiled:
-        views = {n: v.text for n, v in found.views.items()}
-        return self.compile_over(spark, definition, found.sources, views, schemas)
-
-    def compile_over(
-        self,
-        spark: SparkSession,
-        definition: Definition,
-        sources: Mapping[Name, Source],
-        views: Mapping[Name, str],
-        schemas: Mapping[str, StructType],
-    ) -> Compiled:
-        """The stages of a definition over these texts of views and schemas of sources, by their
+        """The stages of a definition over what it reads, with the schemas of its sources by their
         ids; Refused where there are none."""
         names = tuple(n for n, _, _ in definition.columns)
         types = tuple(t for _, t, _ in definition.columns)
@@ -385,8 +375,8 @@ class Definer:
                 definition.current_schema,
                 names,
                 types,
-                sources,
-                {n: self.reader.expanded(text) for n, text in views.items()},
+                found.sources,
+                {n: self.reader.expanded(v.text) for n, v in found.views.items()},
                 self.scalars,
                 schemas,
                 frozenset(f.name for f in definition.functions),

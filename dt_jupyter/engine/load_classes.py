@@ -1,5 +1,5 @@
-"""Runs what most sessions run, once: the Java under it loads their classes, and is told to write an
-archive of them.
+"""Runs what most sessions run, once: the Java under it loads their classes, and writes an archive
+of them.
 
     python -m dt_jupyter.engine.load_classes [ARCHIVE [OPTIONS]]     OPTIONS are Java's
 """

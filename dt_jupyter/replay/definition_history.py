@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
-from dt_jupyter.definition import Compiled
+from dt_jupyter.definition import Compiled, found_by
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
@@ -122,9 +122,8 @@ class Past:
             )
             for s in definition.sources
         }
-        sources = {s.name: s for s in definition.sources}
-        views = {v.name: v.text for v in definition.views}
-        return refresher.definer.compile_over(spark, definition, sources, views, schemas)
+        found = found_by(definition)
+        return refresher.definer.compile_over(spark, definition, found, schemas)
 
 
 def elsewhere(definition: Definition, folders: Mapping[str, Path]) -> Definition:

@@ -1,4 +1,4 @@
-"""The last failure of a dynamic table, in parts: what failed, where in its query, of which row."""
+"""The last failure of a dynamic table, in parts: what failed, where in its query, and in a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user waits for, while it runs, for whoever draws it.
+"""What a user waits for, while it runs, for the views that draw it.
 
 The outermost call of a thread is an activity; what is called inside it is a step of it, also in
 the threads that `run_cancellable` makes. An activity draws nothing itself: one thread for all of

@@ -92,7 +92,7 @@ class HandedProcess:
         self.pid = pid
         self.stdin = FileIO(stdin, "wb")
         self.returncode: int | None = None
-        """-1 once it has ended: its parent alone is told the exit code."""
+        """-1 once it has ended: only its parent learns the exit code."""
         self._watched = _open_process(pid)
 
     def poll(self) -> int | None:

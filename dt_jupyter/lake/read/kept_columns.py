@@ -205,12 +205,6 @@ class KeptColumns:
                 self._keep({key: known})
         return known if isinstance(known, KeyIndex) else None
 
-    def clear(self) -> None:
-        """Gives all memory back."""
-        with self._lock:
-            self.memory.clear()
-            self._searches.clear()
-
     def _groups(
         self, file: VersionFile, asked: FileColumns, ranges: Sequence[KeyRange]
     ) -> Iterator[tuple[int, int]]:

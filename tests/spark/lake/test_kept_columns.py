@@ -208,5 +208,5 @@ def test_columns_of_files_that_are_gone_are_given_back(
     assert set(kept._values) == set().union(*kept._of_file.values())
     old = kept.rows(kept.files(log, first), ["id", "u"])
     assert Counter(old["u"].to_pylist()) == {"x": 3000}
-    kept.clear()
+    kept.memory.clear()
     assert (kept.memory.bytes, kept._of_file) == (0, {})

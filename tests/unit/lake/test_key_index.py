@@ -150,5 +150,5 @@ def test_what_is_looked_for_again_is_known_in_all_files(
     for turn in range(9):
         found(kept, numbers, turn + 100)
         assert 0 < looked_up.bytes <= looked_up.own_bytes
-    kept.clear()
+    kept.memory.clear()
     assert (looked_up.bytes, kept.memory.bytes, len(looked_up)) == (0, 0, 0)
