@@ -127,7 +127,7 @@ from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.shown_rows import count_shown_rows as count_shown_rows, hides_rows as hides_rows
-from .read.snapshot import snapshot_sql as snapshot_sql
+from .read.snapshot import scan_refusal as scan_refusal, snapshot_sql as snapshot_sql
 from .read.wanted_rows import (
     ValueInterval as ValueInterval,
 )
