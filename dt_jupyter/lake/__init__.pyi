@@ -221,5 +221,6 @@ from .write.locks import (
     storage_lock as storage_lock,
     table_lock as table_lock,
 )
+from .write.writer_files import FILE_CONFS as FILE_CONFS
 from .write.writer_rs import table_refusal as table_refusal
 from .write.writer_spark import MICROS as MICROS, frame as frame
