@@ -106,6 +106,7 @@ from dt_jupyter.model.states import (
     RefreshMode,
     RefreshState,
     RefreshTrigger,
+    RefreshWay,
     SchedulingState,
 )
 from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream, StreamMeaning, StreamTable
@@ -192,6 +193,7 @@ __all__ = [
     "RefreshState",
     "RefreshStatistics",
     "RefreshTrigger",
+    "RefreshWay",
     "Remedy",
     "RemedyKind",
     "Right",
