@@ -63,13 +63,25 @@ KILLED = "faults/test_refresh_faults.py"
 """Of processes that are told nothing of a store but its address."""
 LAKE = ANYWHERE, "spark/refresh/test_oracle_random.py", "faults/test_many_kills.py"
 STREAMS = "faults/test_stream_faults.py", "faults/test_transaction_faults.py"
+IN_SPARK = {"DT_TEST_PATH": "spark"}
+"""Nothing is computed in the engine's process."""
+ORACLES = (
+    "spark/refresh/test_oracle_random.py", "spark/refresh/test_operators.py",
+    "spark/refresh/test_forms_of_queries.py", "spark/refresh/test_tpch.py",
+    "spark/plans/test_tpch_frames.py", "spark/streams/test_changes_random.py",
+    "spark/streams/test_transactions_random.py", "nightly/test_random_long.py",
+    "nightly/test_monsters.py", "spark/test_fuzz.py",
+)  # fmt: skip
+"""Tests of random tables, statements and changes, of benchmarks and of monsters."""
 ELSEWHERE = {
     "tables-on-hdfs": ((*TABLES, KILLED), {"DT_TEST_TABLES": "hdfs", **IN_POSTGRESQL}),
     "tables-on-s3": (TABLES, {"DT_TEST_TABLES": "s3", **IN_POSTGRESQL}),
     "lake-on-hdfs": ((*LAKE, *STREAMS), {"DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL}),
     "lake-on-s3": (LAKE, {"DT_TEST_LAKE": "s3", **IN_POSTGRESQL}),
+    "in-spark": (ORACLES, IN_SPARK),
+    "cluster-in-spark": ((ANYWHERE,), {**KINDS["cluster"], **IN_SPARK}),
 }
-"""Kinds of storage: files of tests, and what they are told of it. They run nightly."""
+"""Kinds of storage, and Spark alone: files of tests, and what they are told. They run nightly."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -1,7 +1,8 @@
 """`python -m bench.steady --scale 1`: the queries of TPC-H refreshed round after round in one
 process: the first round, the second, and the median from the fifth on, beside a recompute of each
 round; wall time, and CPU by what it was spent on; rows read against rows changed. What a process
-that has just begun pays is measured by `bench.cold`."""
+that has just begun pays is measured by `bench.cold`. With `--path spark` nothing is computed in the
+process, as where nothing fits into it, and a table tells what the Spark jobs were for."""
 
 from __future__ import annotations
 
@@ -21,9 +22,10 @@ from typing import TYPE_CHECKING
 import dt_jupyter
 from bench.data import MIXES, change, generate, load
 from bench.meters import Meters, Reading, read_memory
+from bench.spark_work import PARTS, JobCounter, SparkWork, Split, total
 from bench.tpch import queries as tpch
 from dt_jupyter.engine import Engine
-from dt_jupyter.model import RefreshRecord, Tuning
+from dt_jupyter.model import SPARK_ONLY, RefreshRecord, Tuning
 from dt_jupyter.spark import local_session
 from tests.spark.standalone import StandaloneCluster
 
@@ -33,14 +35,18 @@ if TYPE_CHECKING:
 MEMORY = "6g"
 STEADY = 5
 """Rounds are steady from this one on, counted from one."""
+MODES = {"process": "AUTO", "spark": "INCREMENTAL"}
+"""The refresh mode of the tables of each path."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One query in one round: the refresh, its record, and a CTAS of the same query."""
+    """One query in one round: the refresh, its record, what its Spark jobs did, and a CTAS of the
+    same query."""
 
     refresh: Reading
     record: RefreshRecord
+    work: Split
     recompute: Reading
 
 
@@ -51,14 +57,18 @@ def middle(readings: Sequence[Reading]) -> Reading:
 
 def run_round(dt: Engine, meters: Meters, queries: dict[str, str]) -> dict[str, Run]:
     """All queries once, each refreshed and computed anew. SystemExit where a refresh fails."""
-    found = {}
+    found, jobs = {}, JobCounter(dt.spark)
     for name, query in queries.items():
         records: list[RefreshRecord] = []
+        jobs.skip()
         refresh = meters.measure(lambda n=name, r=records: r.append(dt.refresh(n)))
         if records[0].error is not None:
             raise SystemExit(f"{name}: {records[0].error}")
+        work = jobs.take()
         again = f"CREATE OR REPLACE TABLE recomputed USING delta AS {query}"
-        found[name] = Run(refresh, records[0], meters.measure(lambda t=again: dt.spark.sql(t)))
+        found[name] = Run(
+            refresh, records[0], work, meters.measure(lambda t=again: dt.spark.sql(t))
+        )
     return found
 
 
@@ -98,6 +108,28 @@ def split_row(name: str, runs: Sequence[Run]) -> str:
     return f"| {name} | {' | '.join(map(str, cells))} |"
 
 
+def work_row(name: str, runs: Sequence[Run]) -> str:
+    """What Spark did in the middle one of some refreshes by jobs: all of it, and jobs and seconds
+    of each part."""
+    run = sorted(runs, key=lambda r: total(r.work).jobs)[len(runs) // 2]
+    done, ratios = total(run.work), [ratio(runs, m) for m in ("wall", "cpu")]
+    megabytes = [f"{b / 1e6:.1f}" for b in (done.shuffled, done.read, done.written)]
+    counts = [f"{n:,.0f}" for n in (done.jobs, done.stages, done.tasks)]
+    cells = [f"{ratios[0]:.2f}×", f"{ratios[1]:.2f}×", f"{run.refresh.wall:.2f}", *counts]
+    split = [run.work.get(part, SparkWork()) for part in PARTS]
+    shown = [f"{w.jobs:.0f}, {w.seconds:.2f}" if w.jobs else "" for w in split]
+    return f"| {' | '.join([name, *cells, *megabytes, *shown])} |"
+
+
+def report_work(found: dict[str, list[Run]]) -> None:
+    """The table of what Spark did in the steady rounds, or the last of fewer."""
+    print(header("query", "wall", "CPU", "refresh s", "jobs", "stages", "tasks", "MB shuffled",
+                 "MB read", "MB written", *(f"{part}: jobs, s" for part in PARTS)))  # fmt: skip
+    for name, rounds in found.items():
+        print(work_row(name, parts(rounds)[2]))
+    sys.stdout.flush()
+
+
 def header(*columns: str) -> str:
     return f"\n| {' | '.join(columns)} |\n|{' --- |' * len(columns)}"
 
@@ -131,11 +163,14 @@ def tell_memory(dt: Engine, when: str) -> None:
     )
 
 
-def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: int) -> None:
+def measure(
+    dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: int, path: str
+) -> None:
     """Creates the queries' tables and refreshes them round after round. SystemExit where one does
     not hold what its query gives at the end."""
+    mode = MODES[path]
     for name, query in queries.items():
-        dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} AS {query}")
+        dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} REFRESH_MODE = {mode} AS {query}")
     meters = Meters(dt.spark)
     tell_memory(dt, "after creation")
     found: dict[str, list[Run]] = {name: [] for name in queries}
@@ -148,6 +183,8 @@ def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds:
         tell_memory(dt, f"after round {number + 1}")
     print(f"\n## {mix}, {share:.2%}, {rounds} rounds")
     report(found)
+    if path == "spark":
+        report_work(found)
     for name in queries:
         checked = dt.verify(name)
         if not checked:
@@ -155,7 +192,7 @@ def measure(dt: Engine, queries: dict[str, str], mix: str, share: float, rounds:
 
 
 @contextmanager
-def spark_of(workers: int | None) -> Iterator[SparkSession | None]:
+def spark_of(workers: int | None, memory: str) -> Iterator[SparkSession | None]:
     """A session whose tasks run in workers of a cluster; None: as an engine makes its own."""
     if workers is None:
         yield None
@@ -171,7 +208,7 @@ def spark_of(workers: int | None) -> Iterator[SparkSession | None]:
                 Path(folder),
                 app_name="bench",
                 cores=2,
-                memory=MEMORY,
+                memory=memory,
                 confs={**cluster.confs, **ours},
             )
             yield session
@@ -206,6 +243,13 @@ def main() -> None:
         "--workers", type=int, help="on a standalone cluster of so many of a core and 1 GB each"
     )
     parser.add_argument("--data", type=Path, default=Path("artifacts/tpch"), help="generated files")
+    parser.add_argument(
+        "--path",
+        choices=tuple(MODES),
+        default="process",
+        help="spark: nothing is computed in the process, and every table is incremental",
+    )
+    parser.add_argument("--memory", default=MEMORY, help="of the driver's JVM")
     args = parser.parse_args()
     mixes = args.mixes.split(",")
     if len(mixes) > 1:  # each in a process of its own, as young as the others
@@ -219,15 +263,16 @@ def main() -> None:
     generate(data, args.scale)
     lake = Path(tempfile.mkdtemp(prefix="dt_bench_"))
     try:
-        tuning = Tuning(evaluated_rows=args.evaluated_rows, cache_bytes=args.cache_bytes)
+        in_process = Tuning(evaluated_rows=args.evaluated_rows, cache_bytes=args.cache_bytes)
+        tuning = in_process if args.path == "process" else SPARK_ONLY
         with (
-            spark_of(args.workers) as spark,
+            spark_of(args.workers, args.memory) as spark,
             dt_jupyter.connect(
-                lake, spark=spark, scheduler=False, memory=MEMORY, tuning=tuning
+                lake, spark=spark, scheduler=False, memory=args.memory, tuning=tuning
             ) as dt,
         ):
             load(dt, data, vectors=args.vectors)
-            measure(dt, queries, mixes[0], args.share, args.rounds)
+            measure(dt, queries, mixes[0], args.share, args.rounds, args.path)
     finally:
         shutil.rmtree(lake, ignore_errors=True)
 

@@ -106,6 +106,7 @@ from dt_jupyter.model.states import (
     RefreshMode,
     RefreshState,
     RefreshTrigger,
+    RefreshWay,
     SchedulingState,
 )
 from dt_jupyter.model.streams import EXTENSION_DAYS, Intent, Stream, StreamMeaning, StreamTable
@@ -125,7 +126,7 @@ from dt_jupyter.model.tasks import (
     TaskTrigger,
 )
 from dt_jupyter.model.time import FIRST, Clock, Timestamp, parse_time, zone_of
-from dt_jupyter.model.tuning import DEFAULTS, Tuning
+from dt_jupyter.model.tuning import DEFAULTS, SPARK_ONLY, Tuning
 from dt_jupyter.model.undo import Leftovers, run_all, undo
 
 __all__ = [
@@ -146,6 +147,7 @@ __all__ = [
     "PUBLIC",
     "QUIET_SKIPS",
     "RIGHTS_ON",
+    "SPARK_ONLY",
     "TASK_TIMEOUT_MS",
     "TRIGGER_SECONDS",
     "ActivityState",
@@ -191,6 +193,7 @@ __all__ = [
     "RefreshState",
     "RefreshStatistics",
     "RefreshTrigger",
+    "RefreshWay",
     "Remedy",
     "RemedyKind",
     "Right",

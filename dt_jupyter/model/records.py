@@ -9,7 +9,13 @@ from typing import Any
 from dt_jupyter.model.frontier import Frontier
 from dt_jupyter.model.names import Name
 from dt_jupyter.model.plural import count_of
-from dt_jupyter.model.states import Reason, RefreshAction, RefreshState, RefreshTrigger
+from dt_jupyter.model.states import (
+    Reason,
+    RefreshAction,
+    RefreshState,
+    RefreshTrigger,
+    RefreshWay,
+)
 from dt_jupyter.model.time import Timestamp
 
 
@@ -19,7 +25,8 @@ class RefreshStatistics:
     spark.
 
     `source_rows` are those of the sources of an AUTO table (0: unknown); `cold` whether the
-    milliseconds are those of a process that had just begun, and tell little.
+    milliseconds are those of a process that had just begun, and tell little; `way` where the rows
+    were computed, None where it is not known.
     """
 
     compilation_ms: int = 0
@@ -37,6 +44,7 @@ class RefreshStatistics:
     changed_rows: int = 0
     source_rows: int = 0
     cold: bool = False
+    way: RefreshWay | None = None
 
     def to_json(self) -> dict[str, Any]:
         """With the names of DYNAMIC_TABLE_REFRESH_HISTORY's STATISTICS, and ours after them."""
@@ -56,11 +64,14 @@ class RefreshStatistics:
             "numChangedSourceRows": self.changed_rows,
             "numSourceRows": self.source_rows,
             "coldProcess": self.cold,
+            "computedBy": None if self.way is None else self.way.value,
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RefreshStatistics:
-        return cls(**{_NAMES[k]: v for k, v in value.items() if k in _NAMES})
+        found = {_NAMES[k]: v for k, v in value.items() if k in _NAMES}
+        way = found.pop("way", None)
+        return cls(**found, way=None if way is None else RefreshWay(way))
 
 
 _NAMES = dict(

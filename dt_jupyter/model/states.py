@@ -24,6 +24,13 @@ class RefreshAction(StrEnum):
     REINITIALIZE = "REINITIALIZE"
 
 
+class RefreshWay(StrEnum):
+    """Where the rows of a refresh were computed: all in the engine's process, or some by Spark."""
+
+    PROCESS = "process"
+    SPARK = "spark"
+
+
 class RefreshTrigger(StrEnum):
     SCHEDULED = "SCHEDULED"
     MANUAL = "MANUAL"

@@ -146,3 +146,14 @@ class Tuning:
 
 
 DEFAULTS = Tuning()
+SPARK_ONLY = Tuning(
+    evaluated_rows=1,
+    evaluated_bytes=1,
+    read_rows=1,
+    snapshot_bytes=1,
+    cache_bytes=1,
+    driver_rows=1,
+    driver_bytes=1,
+    interpreted_rows=1,
+)
+"""Nothing is computed without Spark, as where no change, state or table fits into the process."""

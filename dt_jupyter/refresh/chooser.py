@@ -34,11 +34,11 @@ from dt_jupyter.model import (
     Tuning,
 )
 from dt_jupyter.refresh.compilations import Compilations
-from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, was_evaluated
+from dt_jupyter.refresh.cost import STATE_REBUILT, Work, cheaper_whole, keeps_state, with_costs
 from dt_jupyter.refresh.decision import Choice, ExtendedDefinition, choose
 from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT
 from dt_jupyter.refresh.extended_definition import DefinitionExtender
-from dt_jupyter.refresh.observation import Look, source_sizes
+from dt_jupyter.refresh.observation import Look, rows_of, source_sizes
 from dt_jupyter.refresh.query_session import list_anew, use_schema
 from dt_jupyter.sources import Sources, reads_the_clock, text_at
 from dt_jupyter.spark import RefreshSessions
@@ -90,8 +90,9 @@ class Chooser:
             work = self._work(table, seen)
             history = self._history(table, work)
             if anew := work and cheaper_whole(work, history, self.tuning):
-                keeps = was_evaluated(history)
+                keeps = keeps_state(history)
                 return replace(choice, action=RefreshAction.FULL, reason=anew, keeps_state=keeps)
+            choice = replace(choice, reason=with_costs(choice.reason, work, history))
         if table.frontier is not None and table.frontier.stateless:
             reason = Reason(STATE_REBUILT, "the last refresh did not keep its state")
             return replace(choice, action=RefreshAction.REINITIALIZE, reason=reason)
@@ -135,7 +136,8 @@ class Chooser:
             isinstance(s.stage.top, Bag) and monotone(s.stage.input) for s in known.stages
         )
         append = simple and all(isinstance(p, Added | Unchanged) for p in seen.plans.values())
-        return Work(int(size.changed), int(size.rows), append, self._searched(seen))
+        large = any((rows_of(p) or 0) > self.tuning.read_rows for p in seen.plans.values())
+        return Work(int(size.changed), int(size.rows), append, self._searched(seen), large)
 
     def _searched(self, seen: Look) -> int:
         """The rows that Spark reads to find the changed ones: for each commit those of all files

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import TableLog, TableSize, sql_table, statistics_columns
 from dt_jupyter.model import Tuning, quote
-from dt_jupyter.spark import confs
+from dt_jupyter.spark import JobPurpose, confs, note_purpose
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +37,7 @@ def compacted(
     """
     if log.version() != version or not due(log.size(), tuning):
         return version
+    note_purpose(spark, JobPurpose.UPKEEP)
     near = ", ".join(quote(k) for k in keys if _has_statistics(log, k))
     with confs(spark, {_LARGEST: str(tuning.largest_file_bytes)}):
         spark.sql(f"OPTIMIZE {sql_table(path)}" + (f" ZORDER BY ({near})" if near else ""))

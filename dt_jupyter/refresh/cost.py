@@ -1,10 +1,14 @@
 """Whether computing a table anew is cheaper than moving it: a pure function with its reason.
 
+A table is moved in this process, or by Spark where some step does not fit into it, or all its rows
+are computed. Each way has a cost of its own, and what one has cost is no evidence for another.
+
 Moving is the rule; computing anew needs evidence. A change of many rows is judged by a line through
-what this table's refreshes have cost, in units of what a source row costs when everything is
-computed; once a few of about its size were measured, by the cheapest of those. Milliseconds of a
-cold process say what moving costs at most, and no more; tables that are small are no evidence, and
-what was chosen is kept until the other way is clearly cheaper.
+what this table's refreshes of that way have cost, in units of what a source row costs when
+everything is computed; once a few of about its size were measured, by the cheapest of those.
+Milliseconds of a cold process say what moving costs at most, and no more, unless all were measured
+in such a one; tables that are small are no evidence, and what was chosen is kept until the other
+way is clearly cheaper.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from dt_jupyter.model import (
     RefreshAction,
     RefreshRecord,
     RefreshState,
+    RefreshStatistics,
+    RefreshWay,
     Tuning,
     count_of,
 )
@@ -30,17 +36,28 @@ FACTOR = 12.0
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
-EVIDENCE = 3
+EVIDENCE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 1}
 """So many refreshes of about one size, the newest, say what one of that size costs."""
 
-DEARER = 1.5
+NOTABLE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 2}
+"""So many were measured before a small change is weighed."""
+
+FIXED = {RefreshWay.PROCESS: 0.5, RefreshWay.SPARK: 0.9}
+"""The share of the cheapest refresh that is taken to be for no row."""
+
+DEARER = {RefreshWay.PROCESS: 1.5, RefreshWay.SPARK: 1.1}
 """Moving has to cost so many times as much before everything is computed; after that, more than
-computing all of it, as long as it is done so."""
+computing all of it, as long as it is done so. Seconds of Spark's differ less than milliseconds."""
+
+SPARK_SHARE, SPARK_LEAST = 0.5, 2_000.0
+"""Before any was measured, a refresh by Spark is taken to cost this share of computing everything,
+and so many milliseconds at least, besides what its changed rows cost."""
 
 PROBE = 24
 """After so many computations in a row the table is moved once, to see what that costs now."""
 
 _COLD_PROCESS, _COLD_TABLE = 12, 3
+_NEWEST, _RECENT = 8, 3
 _CODE = "CHEAPER_FULL"
 STATE_REBUILT = "STATE_REBUILT"
 """The code of a computation after one that left its state out."""
@@ -50,21 +67,42 @@ _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 @dataclass(frozen=True)
 class Work:
     """A change of `changed` rows in sources of `rows` rows in all; `append`: nothing but rows
-    added, and no state to merge them into. To find the change so many rows are `searched`."""
+    added, and no state to merge them into. To find the change so many rows are `searched`.
+    `large`: more rows of a source changed than are read in the process."""
 
     changed: int
     rows: int
     append: bool
     searched: int = 0
+    large: bool = False
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds of a way; `measured` where it was, and is no guess."""
+
+    ms: float
+    measured: bool = False
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Milliseconds of either way; `measured` where moving was, and is no guess."""
+    """What each way costs; `way` is the one of the two that a move is expected to take."""
 
-    move: float
+    process: Cost
+    spark: Cost
     whole: float
-    measured: bool = False
+    way: RefreshWay
+
+    @property
+    def move(self) -> Cost:
+        return self.spark if self.way is RefreshWay.SPARK else self.process
+
+    @property
+    def sentence(self) -> str:
+        """The seconds of the three ways."""
+        seconds = [f"{ms / 1000:.1f} s" for ms in (self.process.ms, self.spark.ms, self.whole)]
+        return "about {} in the process, {} in Spark, {} for a full refresh".format(*seconds)
 
 
 def is_cold(in_process: int, of_table: int) -> bool:
@@ -79,10 +117,38 @@ def estimate(work: Work, history: Sequence[RefreshRecord]) -> Estimate | None:
     full = _whole(work, done)
     if full is None:
         return None
-    alike = [float(r.statistics.execution_ms) for r in _moves(done) if _is_alike(work, r)]
-    if len(alike) >= EVIDENCE:
-        return Estimate(min(alike[:EVIDENCE]), full, measured=True)
-    return _by_line(work, done, full)
+    process, spark = (_cost(work, done, full, way) for way in RefreshWay)
+    return Estimate(process, spark, full, expected_way(work, done))
+
+
+def expected_way(work: Work, done: Sequence[RefreshRecord]) -> RefreshWay:
+    """By which way a refresh would move the table: by Spark where the change is too large for the
+    process, or the newest of about its size, or any of fewer rows, went that way."""
+    if work.large:
+        return RefreshWay.SPARK
+    moves = [r.statistics for r in done if r.action is RefreshAction.INCREMENTAL]
+    alike = [s.way for s in moves if _is_alike(work, s) and s.way is not None]
+    if alike:
+        return alike[0]
+    newest = moves[:_NEWEST]
+    smaller = any(s.way is RefreshWay.SPARK and s.changed_rows < work.changed for s in newest)
+    return RefreshWay.SPARK if smaller else RefreshWay.PROCESS
+
+
+def _cost(work: Work, done: Sequence[RefreshRecord], full: float, way: RefreshWay) -> Cost:
+    moves = _moves(done, way) or _cold_evidence(done, way)
+    alike = [float(s.execution_ms) for s in moves if _is_alike(work, s)]
+    if len(alike) >= EVIDENCE[way]:
+        return Cost(min(alike[:_RECENT]), measured=True)
+    return _by_line(work, done, full, way)
+
+
+def _cold_evidence(done: Sequence[RefreshRecord], way: RefreshWay) -> list[RefreshStatistics]:
+    """Of Spark, whose refreshes take seconds, cold ones are evidence against computations that
+    were no less cold."""
+    if way is RefreshWay.PROCESS or any(r.action in _WHOLE and not r.statistics.cold for r in done):
+        return []
+    return _moves(done, way, cold=True)
 
 
 def _whole(work: Work, done: Sequence[RefreshRecord]) -> float | None:
@@ -93,7 +159,7 @@ def _whole(work: Work, done: Sequence[RefreshRecord]) -> float | None:
     chosen = [r for r in warm if _code(r) == _CODE] or warm or found
     if not chosen or not work.rows:
         return None
-    return float(median([_grown(r, work.rows) for r in chosen[:EVIDENCE]]))
+    return float(median([_grown(r, work.rows) for r in chosen[:_RECENT]]))
 
 
 def _grown(record: RefreshRecord, rows: int) -> float:
@@ -102,38 +168,48 @@ def _grown(record: RefreshRecord, rows: int) -> float:
     return record.statistics.execution_ms * max(1.0, rows / then if then else 1.0)
 
 
-def _moves(done: Sequence[RefreshRecord], *, cold: bool = False) -> list[RefreshRecord]:
-    """The incremental refreshes that are evidence; the `cold` ones are of the most it can be."""
+def _moves(
+    done: Sequence[RefreshRecord], way: RefreshWay, *, cold: bool = False
+) -> list[RefreshStatistics]:
+    """The incremental refreshes of a way that are evidence, and those of which nobody knows the
+    way; the `cold` ones are of the most it can be."""
     return [
-        r
+        r.statistics
         for r in done
         if r.action is RefreshAction.INCREMENTAL
         and r.statistics.changed_rows
         and r.statistics.cold is cold
+        and r.statistics.way in (way, None)
     ]
 
 
-def _by_line(work: Work, done: Sequence[RefreshRecord], full: float) -> Estimate:
+def _by_line(work: Work, done: Sequence[RefreshRecord], full: float, way: RefreshWay) -> Cost:
     a_row = full / work.rows
-    newest = _moves(done)[:8]
-    moved = [(r.statistics.changed_rows, float(r.statistics.execution_ms)) for r in newest]
-    fixed = min((ms for _, ms in moved), default=0.0)
+    moves = _moves(done, way)[:_NEWEST]
+    moved = [(s.changed_rows, float(s.execution_ms)) for s in moves]
+    fixed = min((ms for _, ms in moved), default=_least(full, way))
     measured = [
-        (ms - fixed / 2) / (n * a_row) for n, ms in moved if n * 5 >= work.changed and a_row
+        (ms - fixed * FIXED[way]) / (n * a_row)
+        for n, ms in moved
+        if n * 5 >= work.changed and a_row
     ]
     if measured:
-        return Estimate(fixed + mean(measured) * work.changed * a_row, full, measured=True)
+        return Cost(fixed + mean(measured) * work.changed * a_row, measured=True)
     guess = fixed + (APPEND_FACTOR if work.append else FACTOR) * work.changed * a_row
     guess += work.searched * a_row
-    return Estimate(min([guess, *_bounds(work, done)]), full)
+    return Cost(min([guess, *_bounds(work, done, way)]))
 
 
-def _bounds(work: Work, done: Sequence[RefreshRecord]) -> list[float]:
+def _least(full: float, way: RefreshWay) -> float:
+    """What a refresh costs besides its rows, before any was measured."""
+    return max(SPARK_LEAST, SPARK_SHARE * full) if way is RefreshWay.SPARK else 0.0
+
+
+def _bounds(work: Work, done: Sequence[RefreshRecord], way: RefreshWay) -> list[float]:
     """What moving costs at most, by cold refreshes of not many fewer rows."""
-    cold = [r.statistics for r in _moves(done, cold=True)[:8]]
     return [
         s.execution_ms * max(1.0, work.changed / s.changed_rows)
-        for s in cold
+        for s in _moves(done, way, cold=True)[:_NEWEST]
         if s.changed_rows * 5 >= work.changed
     ]
 
@@ -150,22 +226,32 @@ def cheaper_whole(
     again = _in_a_row(history)
     if again >= PROBE or _is_probing(history):
         return None
-    if found.move <= found.whole * (DEARER if found.measured and not again else 1.0):
+    move, dearer = found.move, DEARER[found.way]
+    if move.ms <= found.whole * (dearer if move.measured and not again else 1.0):
         return None
-    sentence = (
-        f"{work.changed:,} of {count_of(work.rows, 'source row')} changed: about "
-        f"{found.move / 1000:.1f} s incrementally, {found.whole / 1000:.1f} s for a full refresh"
-    )
+    sentence = f"{work.changed:,} of {count_of(work.rows, 'source row')} changed: {found.sentence}"
     return Reason(_CODE, sentence)
+
+
+def with_costs(reason: Reason, work: Work | None, history: Sequence[RefreshRecord]) -> Reason:
+    """The reason to move a table, with what each way costs where that is known."""
+    found = estimate(work, history) if work is not None else None
+    if found is None:
+        return reason
+    where = "by Spark" if found.way is RefreshWay.SPARK else "in the process"
+    return Reason(reason.code, f"{reason.sentence}; expected {where}: {found.sentence}")
 
 
 def _is_notable(
     work: Work, history: Sequence[RefreshRecord], found: Estimate, tuning: Tuning
 ) -> bool:
-    """Whether enough like a small change was measured, and all of it is worth a thought."""
+    """Whether enough like a small change was measured, and all of it is worth a thought. Of Spark
+    those of more rows count too: most of what it takes is for no row."""
     done = [r for r in history if r.state is RefreshState.SUCCEEDED]
-    alike = [r for r in _moves(done) if _is_alike(work, r)]
-    return len(alike) >= EVIDENCE and found.whole >= tuning.notable_ms
+    moves = _moves(done, found.way) or _cold_evidence(done, found.way)
+    spark = found.way is RefreshWay.SPARK
+    alike = [s for s in moves if _is_alike(work, s) or (spark and s.changed_rows > work.changed)]
+    return len(alike) >= NOTABLE[found.way] and found.whole >= tuning.notable_ms
 
 
 def was_evaluated(history: Sequence[RefreshRecord]) -> bool:
@@ -177,6 +263,14 @@ def was_evaluated(history: Sequence[RefreshRecord]) -> bool:
         return False
     did = last.statistics
     return did.writer == "engine" and did.spark_jobs == 0 and did.rows_read > 0
+
+
+def keeps_state(history: Sequence[RefreshRecord]) -> bool:
+    """Whether all rows are computed with their state: where that is evaluated, and where the table
+    was moved of late, since the next small change needs it."""
+    newest = _with_data(history)[:_RECENT]
+    moved = any(r.action is RefreshAction.INCREMENTAL for r in newest)
+    return moved or was_evaluated(history)
 
 
 def _in_a_row(history: Sequence[RefreshRecord]) -> int:
@@ -201,6 +295,6 @@ def _code(record: RefreshRecord | None) -> str | None:
     return record.reason.code if record is not None and record.reason is not None else None
 
 
-def _is_alike(work: Work, record: RefreshRecord) -> bool:
+def _is_alike(work: Work, did: RefreshStatistics) -> bool:
     """Whether a refresh was of about this size."""
-    return work.changed / 3 <= record.statistics.changed_rows <= work.changed * 3
+    return work.changed / 3 <= did.changed_rows <= work.changed * 3

@@ -18,11 +18,11 @@ from dt_jupyter.lake import (
     commit,
     restore_sequence,
 )
-from dt_jupyter.model import Definition, Frontier, RefreshStatistics, error
+from dt_jupyter.model import Definition, Frontier, RefreshStatistics, RefreshWay, error
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.gathered_rows import WHOLE
 from dt_jupyter.sources import Sources
-from dt_jupyter.spark import JobMetrics, count_jobs, job_metrics
+from dt_jupyter.spark import JobMetrics, count_jobs, is_connect, job_metrics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +112,8 @@ def refresh_statistics(
     last = commits[-1].statistics if commits else None
     rows_read = metrics.rows_read + local_rows
     if last is None:
-        return RefreshStatistics(spark_jobs=metrics.jobs, rows_read=rows_read)
+        way = _way(spark, metrics.jobs)
+        return RefreshStatistics(spark_jobs=metrics.jobs, rows_read=rows_read, way=way)
     jobs = metrics.jobs if before_commit is None else (count_jobs(spark, group) or 0)
     updated = last.updated or 0
     return RefreshStatistics(
@@ -125,4 +126,12 @@ def refresh_statistics(
         bytes_written=sum(c.statistics.bytes_added for c in commits),
         spark_jobs=jobs,
         writer=commits[-1].writer,
+        way=_way(spark, jobs, *(c.writer for c in commits)),
     )
+
+
+def _way(spark: SparkSession, jobs: int, *writers: str) -> RefreshWay | None:
+    """Where the rows were computed. Spark Connect tells of no jobs: there its writer alone does."""
+    if jobs or "spark" in writers:
+        return RefreshWay.SPARK
+    return None if is_connect(spark) else RefreshWay.PROCESS

@@ -48,7 +48,7 @@ from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
-from dt_jupyter.spark import collect_arrow, text_of_path, type_text
+from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ class StageRun:
         if groups is None:
             if not self._is_small():
                 return None
+            note_purpose(self.spark, JobPurpose.KEYS)
             frame = self._planned(touched, heavy=not self.reading.all_local)
             groups = collect_arrow(frame.limit(self.tuning.driver_rows + 1))
             if groups.num_rows > self.tuning.driver_rows:
@@ -213,6 +214,7 @@ class StageRun:
         rows, schema = self.reading.views.evaluate(text), None
         if rows is None:
             heavy = not self.reading.all_local and not self._is_small()
+            note_purpose(self.spark, JobPurpose.KEYS)
             frame = self._planned(text, heavy=heavy)
             if not self._fits_driver():
                 return quote(self.held.hold(frame))
@@ -246,6 +248,7 @@ class StageRun:
             return Overwrite(rows, new_schema)
         text = self.initial_text()
         local = self.reading.all_local
+        note_purpose(self.spark, JobPurpose.STATE)
         frame = self._planned(text, heavy=not local)
         if local:
             return Overwrite(collect_arrow(frame), new_schema)
@@ -272,6 +275,7 @@ class StageRun:
             heavy = not self.reading.all_local and (
                 not self._is_small() or self._scanned() > self.tuning.driver_bytes
             )
+            note_purpose(self.spark, JobPurpose.STATE)
             frame = self._planned(text, heavy=heavy)
             bag = isinstance(self.compiled.sql, BagSql)
             if bag and self.insert_only and not self._fits_driver():

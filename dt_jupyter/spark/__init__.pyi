@@ -64,6 +64,11 @@ from .java import (
     Java as Java,
     find_java as find_java,
 )
+from .job_purposes import (
+    JobPurpose as JobPurpose,
+    note_purpose as note_purpose,
+    purpose_of as purpose_of,
+)
 from .jobs import (
     CancelFlag as CancelFlag,
     Cancelled as Cancelled,

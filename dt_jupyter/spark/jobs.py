@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from dt_jupyter.spark.activities import activity_step, current_activity
+from dt_jupyter.spark.job_purposes import DESCRIPTION, described_group
 from dt_jupyter.spark.job_tags import tag_of
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.progress import JobProgress
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _STEP_SECONDS = 0.2
 _local = threading.local()
-_GROUP_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+_GROUP_PROPERTIES = ("spark.jobGroup.id", DESCRIPTION, "spark.job.interruptOnCancel")
 
 
 class Cancelled(Exception):
@@ -155,7 +156,8 @@ def job_group(spark: SparkSession, group: str, description: str) -> Iterator[Non
     context.setJobGroup(group, description, interruptOnCancel=True)
     context.addJobTag(tag)
     try:
-        yield
+        with described_group(description):
+            yield
     finally:
         context.removeJobTag(tag)
         for key, value in before:

@@ -16,7 +16,7 @@ from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
 from dt_jupyter.lake import list_folders, open_log
-from dt_jupyter.model import DTError, DynamicTable, RefreshRecord, Tuning, quote
+from dt_jupyter.model import SPARK_ONLY, DTError, DynamicTable, RefreshRecord, Tuning, quote
 from dt_jupyter.spark import RefreshSessions, is_connect, text_of_path
 from dt_jupyter.spark.sessions import REFRESH_CONFS
 from tests.spark import rival
@@ -33,8 +33,12 @@ TABLES = os.environ.get("DT_TEST_TABLES", "lake")
 """Where a `lab` has the tables that it makes: in the `lake`, on `hdfs`, or on `s3`."""
 LAKE = os.environ.get("DT_TEST_LAKE", "disk")
 """Where a `lab` has its lake: on a `disk`, on `hdfs`, or on `s3`."""
+PATH = os.environ.get("DT_TEST_PATH", "process")
+"""Where a `lab` computes refreshes: in the `process` where they fit, or all in `spark`."""
 _DEFAULT = "spark.sql.sources.default"
-NOT_BY_THE_CLOCK = Tuning(notable_ms=10**9)
+_NEVER = 10**9
+IN_SPARK = replace(SPARK_ONLY, notable_ms=_NEVER)
+NOT_BY_THE_CLOCK = IN_SPARK if PATH == "spark" else Tuning(notable_ms=_NEVER)
 """On a busy machine a refresh of a few rows may take longer than computing all of them: what it
 took is no reason here to do that."""
 _INTERPRET = "spark.sql.codegen.factoryMode"
@@ -81,6 +85,16 @@ class Lab:
         """The same lake, opened with these thresholds."""
         self.tuning = replace(NOT_BY_THE_CLOCK, **thresholds)
         self.reopen()
+
+    def leave_process(self) -> None:
+        """The same lake, opened so that nothing is computed without Spark."""
+        self.tuning = IN_SPARK
+        self.reopen()
+
+    @property
+    def is_in_spark(self) -> bool:
+        """Whether every refresh that has something to do runs Spark jobs."""
+        return self.tuning.evaluated_rows == IN_SPARK.evaluated_rows
 
     def close(self) -> None:
         self.engine.close()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
 import pyspark
 
 from dt_jupyter.spark.java import find_java
@@ -19,6 +20,7 @@ _DEPLOY = "org.apache.spark.deploy"
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 _REGISTERED = re.compile("(Successfully registered with master)")
 _SECONDS = 60
+_EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 def _hiding(folder: Path) -> list[str]:
@@ -79,6 +81,16 @@ class StandaloneCluster:
         process = self._start(name, arguments, self._hiding)
         self._find(name, _REGISTERED)
         return process
+
+    def kill_executors(self, worker: subprocess.Popen[bytes]) -> list[int]:
+        """The processes in which a worker runs tasks, without a word; it starts others. Their
+        ids."""
+        found = psutil.Process(worker.pid).children(recursive=True)
+        executors = [p for p in found if any(_EXECUTOR in word for word in p.cmdline())]
+        for executor in executors:
+            executor.kill()
+        psutil.wait_procs(executors, timeout=30)
+        return [executor.pid for executor in executors]
 
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         """A master, or a worker with its executors, without a word."""

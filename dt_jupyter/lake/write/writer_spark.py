@@ -12,7 +12,7 @@ from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.lake.write.commit_values import Append, Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP, hidden
-from dt_jupyter.spark import confs, text_of_path, whole_frame
+from dt_jupyter.spark import JobPurpose, confs, note_purpose, text_of_path, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +28,7 @@ def write(request: CommitRequest, change: Change, metadata: Metadata, spark: Spa
     """One Delta commit with the change, the sequence and the metadata; `spark` is a session
     private to this write. Returns nothing: Delta skips a stale sequence silently, so the
     caller reads back."""
+    note_purpose(spark, JobPurpose.WRITE)
     with confs(spark, MICROS):
         match change:
             case Append(rows):

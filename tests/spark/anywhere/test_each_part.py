@@ -8,6 +8,7 @@ import random
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,13 @@ import pytest
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.engine import Engine
 from dt_jupyter.model import DTError
-from dt_jupyter.spark import is_shared, runs_elsewhere, shared_disk
+from dt_jupyter.spark import (
+    JobPurpose,
+    is_shared,
+    purpose_of,
+    runs_elsewhere,
+    shared_disk,
+)
 from tests.experiments import AWAY
 from tests.faults.test_refresh_faults import QUERY
 from tests.spark.engine_lab import CATALOG, LAKE, TABLES, Lab, refused
@@ -264,6 +271,38 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
 
 
 @AWAY
+@pytest.mark.nightly
+@pytest.mark.skipif(KIND != "cluster", reason="no executor can be lost")
+@pytest.mark.parametrize("written", [0, 1, 2])
+def test_an_executor_that_is_killed_in_a_merge(shop: Lab, written: int) -> None:
+    """As soon as so many of the jobs that write have ended and one, if any, is under way."""
+    from tests.spark.kinds_of_spark import clusters
+
+    (cluster,) = clusters
+    shop.leave_process()
+    shop.sql("INSERT INTO item SELECT id, concat('k', id % 9) FROM range(100000)")
+    query = "SELECT id % 50000 AS g, count(*) AS n, max(k) AS m FROM item GROUP BY id % 50000"
+    shop.dynamic_table("groups", query, "REFRESH_MODE = INCREMENTAL")
+    shop.sql(
+        "DELETE FROM item WHERE id % 10 = 3; INSERT INTO item SELECT id, 'n' FROM range(20000)"
+    )
+    ended, killed = threading.Event(), list[int]()
+    killing = threading.Thread(target=kill_in_a_write, args=(shop, cluster, written, ended, killed))
+    killing.start()
+    record = shop.record("groups")
+    ended.set()
+    killing.join()
+    assert (record.action, record.error) == ("INCREMENTAL", None)
+    assert record.statistics.writer == "spark"
+    assert killed, "no executor was killed before the refresh ended"
+    shop.verified("groups")
+    shop.insert("item", "6, 'c'")
+    assert shop.refresh("groups") == "INCREMENTAL"
+    shop.verified("groups")
+    shop.serializable()
+
+
+@AWAY
 def test_storage_that_is_away_for_a_while(shop: Lab, other_storage: HdfsServer | None) -> None:
     if other_storage is None or "hdfs" not in (TABLES, LAKE):
         pytest.skip("a disk is not away, and the server of S3 forgets what it had")
@@ -295,3 +334,31 @@ def kill_in_a_stage(lab: Lab, cluster: StandaloneCluster, ended: threading.Event
             cluster.kill(cluster.workers[0])
             return
         ended.wait(0.01)
+
+
+def kill_in_a_write(
+    lab: Lab,
+    cluster: StandaloneCluster,
+    written: int,
+    ended: threading.Event,
+    killed: list[int],
+) -> None:
+    """The executors of the first worker, once so many jobs that write have ended, or one runs."""
+    context: Any = lab.spark.sparkContext._jsc.sc()
+    first = int(context.dagScheduler().nextJobId())
+    while not ended.is_set():
+        status = list(written_jobs(context, first))
+        if status and status.count("SUCCEEDED") >= written:
+            killed += cluster.kill_executors(cluster.workers[0])
+            return
+        ended.wait(0.005)
+
+
+def written_jobs(context: Any, first: int) -> Iterator[str]:
+    """The states of the jobs from a number on that write, as far as the store knows of them."""
+    jobs = context.statusStore().jobsList(None)
+    for job in (jobs.apply(i) for i in range(jobs.size())):
+        text = job.description()
+        known = job.jobId() >= first and text.isDefined()
+        if known and purpose_of(text.get()) is JobPurpose.WRITE:
+            yield str(job.status())

@@ -123,18 +123,6 @@ def test_what_is_not_on_the_list_is_told_and_left_to_spark(few: Lab) -> None:
         assert f"evaluated by Spark: {what}" in str(few.engine.explain(name))
 
 
-def test_all_of_it_can_be_left_to_spark(few: Lab) -> None:
-    few.tune(evaluated_rows=1)
-    few.reopen()
-    few.dynamic_table("joined", QUERIES["joined"])
-    for change in CHANGES[:3]:
-        few.sql(change)
-        record = few.record("joined")
-        assert (record.action, record.error) == ("INCREMENTAL", None)
-        assert record.statistics.spark_jobs > 0
-        few.verified("joined")
-
-
 def test_what_fails_fails_as_in_spark(few: Lab) -> None:
     few.dynamic_table("added", "SELECT id, v + 10 AS w FROM t")
     few.sql("UPDATE t SET v = v + 8 WHERE id = 6")

@@ -6,12 +6,13 @@ Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its que
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from tests.cases import some
 from tests.spark.engine_lab import Lab
-from tests.spark.refresh.test_oracle_random import Tables
+from tests.spark.refresh.test_oracle_random import Tables, is_moved_in_process
 
 QUERIES = {
     "left_join": "SELECT a.id, a.k, b.v AS w, b.b FROM p a LEFT JOIN q b ON a.k = b.k",
@@ -137,22 +138,38 @@ QUERIES = {
 PARTS = 4
 
 
+SAMPLE = ("left_join", "window_of_sums", "distinct_joined", "in_subquery", "top_groups")
+"""Of those in which most steps are Spark's where nothing is computed in the process."""
+
+
 @pytest.mark.parametrize(
     ("part", "batches"), some(1, [(p, n) for n in (1, 3) for p in range(PARTS)])
 )
 def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int, batches: int) -> None:
     """In every second part no table is taken for a small one, so that what a change needs of the
     others is selected by its values."""
-    lab = quick_lab
-    tables = Tables(lab, random.Random(part + 3 * batches))
-    tables.start()
     names = [n for i, n in enumerate(QUERIES) if i % PARTS == part]
+    keep(quick_lab, names, random.Random(part + 3 * batches), batches, selects=part % 2 == 1)
+
+
+def test_some_are_kept_with_nothing_computed_in_the_process(quick_lab: Lab) -> None:
+    """All of them nightly, as the other random tests: `DT_TEST_PATH` is spark then."""
+    quick_lab.leave_process()
+    keep(quick_lab, SAMPLE, random.Random(11), 1)
+
+
+def keep(
+    lab: Lab, names: Sequence[str], rng: random.Random, batches: int, *, selects: bool = False
+) -> None:
+    """The dynamic tables of these names, moved through batches of changes; then each is right."""
+    tables = Tables(lab, rng)
+    tables.start()
     wrong: list[str] = []
     for name in names:
         made = lab.dynamic_table(name, QUERIES[name])
         if made.effective_mode != "INCREMENTAL":
             wrong.append(f"{name}: {made.mode_reason}")
-    if part % 2:
+    if selects:
         lab.context.refresher.small.table_bytes = 0
     kept = [n for n in names if lab.mode(n) == "INCREMENTAL"]
     for batch in range(batches):
@@ -162,6 +179,8 @@ def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int, batches:
             told = f"batch {batch} {name}, after {tables.done[-3:]}"
             if record.error is not None or record.action not in ("INCREMENTAL", "NO_DATA"):
                 wrong.append(f"{told}: {record.action} {record.error}")
+            if is_moved_in_process(lab, record):
+                wrong.append(f"{told}: no Spark job")
     for name in kept:
         if found := lab.wrong(name):
             wrong.append(f"{name}, after {tables.done}: {found}")

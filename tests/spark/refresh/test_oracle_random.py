@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from dt_jupyter.model import RefreshRecord, RefreshWay
+from dt_jupyter.spark import is_connect
 from tests.cases import some
 from tests.experiments import RANDOM_LIVES
 from tests.spark.engine_lab import Lab, without_check
@@ -197,6 +199,14 @@ OVER = [
 BATCHES = 3
 
 
+def is_moved_in_process(lab: Lab, record: RefreshRecord) -> bool:
+    """Whether a refresh of a lab that is to leave all to Spark ran no job of Spark's. Spark Connect
+    counts none."""
+    if not lab.is_in_spark or is_connect(lab.spark):
+        return False
+    return record.action == "INCREMENTAL" and record.statistics.way is not RefreshWay.SPARK
+
+
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     without_check(monkeypatch)
@@ -230,6 +240,7 @@ def drive(lab: Lab, seed: int, count: int = 5) -> None:
                 else ("FULL", "NO_DATA")
             )
             assert record.action in wanted, story
+            assert not is_moved_in_process(lab, record), story
             wrong = None if batch == 0 else lab.wrong(name)
             assert wrong is None, f"{wrong}\n{story}"
 
@@ -263,6 +274,7 @@ def drift(lab: Lab, batches: int, verified_every: int) -> None:
             record = lab.record(name)
             assert record.error is None, f"{name}, after {tables.done[-4:]}: {record.error}"
             assert record.action in ("INCREMENTAL", "NO_DATA"), f"{name}: {record}"
+            assert not is_moved_in_process(lab, record), f"{name}: {record}"
         if batch % verified_every == 0:
             lab.verified(*LONG)
 

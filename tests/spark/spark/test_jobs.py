@@ -13,10 +13,13 @@ from dt_jupyter.spark import (
     Activity,
     CancelFlag,
     Cancelled,
+    JobPurpose,
     activity,
     cancel,
     count_jobs,
     job_group,
+    note_purpose,
+    purpose_of,
     run_cancellable,
 )
 
@@ -155,6 +158,30 @@ def test_groups_nest_and_come_back(spark: SparkSession) -> None:
         assert context.getLocalProperty("spark.job.description") == "first"
     assert context.getLocalProperty("spark.jobGroup.id") is None
     assert not set(context.getJobTags())
+
+
+def test_jobs_say_what_they_are_for_inside_of_their_group(spark: SparkSession) -> None:
+    def newest_description() -> str | None:
+        spark.range(3).count()
+        context = spark.sparkContext._jsc.sc()  # type: ignore[attr-defined]
+        context.listenerBus().waitUntilEmpty()
+        text = context.statusStore().job(context.dagScheduler().nextJobId() - 1).description()
+        return text.get() if text.isDefined() else None
+
+    note_purpose(spark, JobPurpose.WRITE)
+    before = newest_description()
+    with job_group(spark, "outer", "refresh"):
+        note_purpose(spark, JobPurpose.KEYS)
+        assert newest_description() == "refresh: touched keys"
+        with job_group(spark, "inner", "another"):
+            assert newest_description() == "another"
+            note_purpose(spark, JobPurpose.WRITE)
+            assert newest_description() == "another: write"
+        assert newest_description() == "refresh: touched keys"
+        note_purpose(spark, JobPurpose.STATE)
+        assert newest_description() == "refresh: changed rows"
+    assert newest_description() == before
+    assert purpose_of(before) is None
 
 
 def test_a_group_needs_a_name(spark: SparkSession) -> None:

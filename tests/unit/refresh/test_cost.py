@@ -220,6 +220,6 @@ def test_the_sentence_has_the_rows_and_both_times() -> None:
     reason = cheaper_whole(Work(500_000, MILLION, append=False), [record(FULL, 10_000)])
     assert reason is not None
     assert str(reason.sentence) == (
-        "500,000 of 1,000,000 source rows changed: about 60.0 s incrementally, 10.0 s for a full "
-        "refresh"
+        "500,000 of 1,000,000 source rows changed: about 60.0 s in the process, 65.0 s in Spark, "
+        "10.0 s for a full refresh"
     )
