@@ -124,8 +124,9 @@ def work_row(name: str, runs: Sequence[Run]) -> str:
 
 def report_work(found: dict[str, list[Run]]) -> None:
     """The table of what Spark did in the steady rounds, or the last of fewer."""
+    of_parts = [f"{part}: jobs, s" for part in PARTS]
     print(header("query", "wall", "CPU", "refresh s", "rules s", "jobs", "stages", "tasks",
-                 "MB shuffled", "MB read", "MB written", *(f"{part}: jobs, s" for part in PARTS)))  # fmt: skip
+                 "MB shuffled", "MB read", "MB written", *of_parts))  # fmt: skip
     for name, rounds in found.items():
         print(work_row(name, parts(rounds)[2]))
     sys.stdout.flush()
