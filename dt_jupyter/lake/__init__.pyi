@@ -127,7 +127,7 @@ from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.shown_rows import count_shown_rows as count_shown_rows, hides_rows as hides_rows
-from .read.snapshot import snapshot_sql as snapshot_sql
+from .read.snapshot import scan_refusal as scan_refusal, snapshot_sql as snapshot_sql
 from .read.wanted_rows import (
     ValueInterval as ValueInterval,
 )
@@ -221,5 +221,6 @@ from .write.locks import (
     storage_lock as storage_lock,
     table_lock as table_lock,
 )
+from .write.writer_files import FILE_CONFS as FILE_CONFS
 from .write.writer_rs import table_refusal as table_refusal
 from .write.writer_spark import MICROS as MICROS, frame as frame

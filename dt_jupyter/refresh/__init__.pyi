@@ -11,6 +11,7 @@ from .frozen_rows import (
     kept_region as kept_region,
     require_frozen_rows as require_frozen_rows,
 )
+from .held_frames import HeldFrames as HeldFrames
 from .observation import Look as Look, plan_source as plan_source, source_sizes as source_sizes
 from .protocol import Refresher as Refresher
 from .query_session import list_anew as list_anew, use_schema as use_schema

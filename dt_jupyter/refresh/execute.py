@@ -38,6 +38,7 @@ from dt_jupyter.model import (
 from dt_jupyter.refresh.compaction import compacted
 from dt_jupyter.refresh.decision import Choice
 from dt_jupyter.refresh.frozen_rows import KeptRegion, kept_region
+from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.observation import Look
 from dt_jupyter.refresh.query_session import list_anew, use_schema
 from dt_jupyter.refresh.shown_changes import count_shown
@@ -162,6 +163,7 @@ class Stages:
     rows: list[StageRow] = field(default_factory=list)
     local_rows: int = 0
     written_views: dict[str, str] = field(default_factory=dict)
+    _held: HeldFrames = field(default_factory=HeldFrames)
 
     def __post_init__(self) -> None:
         conf = self.context.spark.conf
@@ -177,6 +179,7 @@ class Stages:
                 self.rows.append(row)
             return self._run_public(self._resolve(public))
         finally:
+            self._held.release()
             remove_folder(self._staging)
 
     @property
@@ -310,6 +313,7 @@ class Stages:
             compiled_as=self._compiled_as,
             written_views=self.written_views,
             region=region,
+            held=self._held,
         )
 
     def _query(self, region: KeptRegion | None) -> Overwrite:

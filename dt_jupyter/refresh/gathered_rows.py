@@ -9,7 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dt_jupyter.lake import MICROS, FastLane, NotSupported, TableLog, arrow_schema, table_refusal
+from dt_jupyter.lake import (
+    FILE_CONFS,
+    FastLane,
+    NotSupported,
+    TableLog,
+    arrow_schema,
+    table_refusal,
+)
 from dt_jupyter.spark import confs, text_of_path
 
 if TYPE_CHECKING:
@@ -20,12 +27,6 @@ WHOLE = FastLane(rows=10_000_000, bytes=256 << 20)
 """The rows of a whole table are written once, and nothing is looked for."""
 _MOST_READ = 1 << 30
 """Where more bytes are read, a second write of many rows costs more than Spark's jobs."""
-_AS_THEY_ARE = {
-    **MICROS,
-    # Whoever else reads the files knows nothing of calendars and forms of before.
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.writeLegacyFormat": "false",
-}
 
 
 def gather_rows(
@@ -44,7 +45,7 @@ def gather_rows(
     except NotSupported:
         return frame, None
     spark = frame.sparkSession
-    with confs(spark, _AS_THEY_ARE):
+    with confs(spark, FILE_CONFS):
         frame.write.mode("overwrite").parquet(text_of_path(folder))
     stored = spark.read.schema(frame.schema).parquet(text_of_path(folder))
     files = sorted(folder.glob("*.parquet"))

@@ -23,6 +23,8 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.lake import (
+    Action,
+    LiveFiles,
     Relation,
     Small,
     SmallTables,
@@ -32,8 +34,10 @@ from dt_jupyter.lake import (
     ValueInterval,
     arrow_schema,
     fields_named,
+    files_view,
     is_comparable,
     relation,
+    scan_refusal,
     snapshot_sql,
 )
 from dt_jupyter.model import quote
@@ -45,6 +49,7 @@ from dt_jupyter.refresh.order_bounds import is_of_kind
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
+from dt_jupyter.spark import is_connect
 from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
@@ -81,6 +86,7 @@ class Reading:
     """Rows that were looked at on the driver."""
     all_local: bool = True
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
+    _scans: dict[tuple[str, int], str] = field(default_factory=dict)
     _found: dict[int, str] = field(default_factory=dict)
     _read: set[tuple[str, int]] = field(default_factory=set)
     _views: int = 0
@@ -204,7 +210,7 @@ class Reading:
         rows = self.tables.rows(log, version, columns) if self.tables is not None else None
         if rows is None:
             self.all_local = False
-            return snapshot_sql(log.path, version)
+            return self._scan(log, version)
         key = (str(log.path), version, columns)
         if key not in self._snapshots:
             self.local_rows += rows.num_rows
@@ -212,6 +218,24 @@ class Reading:
             self.views.add_of_table(view, log, version, rows)
             self._snapshots[key] = quote(view)
         return self._snapshots[key]
+
+    def _scan(self, log: TableLog, version: int) -> str:
+        """A snapshot as Spark reads it: the files that the log reader lists, since Delta's own scan
+        starts jobs to find them."""
+        if not self.runs or is_connect(self.spark) or scan_refusal(log, version):
+            return snapshot_sql(log.path, version)
+        key = str(log.path), version
+        if key not in self._scans:
+            files = self._list(log, version)
+            view = hidden(f"scan_{len(self._scans)}")
+            files_view(self.spark, log, version, files).createOrReplaceTempView(view)
+            self._scans[key] = quote(view)
+        return self._scans[key]
+
+    def _list(self, log: TableLog, version: int) -> Sequence[Action]:
+        if self.tables is None:
+            return LiveFiles(log.path).at(version)
+        return self.tables.columns.known.list(log, version)
 
     def _imagined(self, log: TableLog, columns: Sequence[str], *, weight: bool = False) -> str:
         """A view with columns of a table as it is now."""

@@ -1,12 +1,13 @@
 """One stage moved to a new frontier: its change computed, looked at, and made one commit's change.
 
 A change that fits the driver travels as Arrow and everything after it is decided by looking at
-it; a large one is put into files and stays in Spark.
+it; a large one is computed once, cached by Spark, and stays there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ from dt_jupyter.model.hidden import (
 )
 from dt_jupyter.refresh.frozen_rows import KeptRegion
 from dt_jupyter.refresh.gathered_rows import gather_rows
+from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
@@ -65,6 +67,20 @@ INTERPRETED: Mapping[str, str] = {
 }
 """For statements over a few rows that are all on the driver."""
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+
+
+_DONE = f"NOT COALESCE({RESCAN}, FALSE)"
+"""Of a group: its new values are in the change, and it need not be computed from all its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFacts:
+    """Of a change: its rows, how many it merges of each kind, and how many groups are yet to be
+    computed from all of their rows."""
+
+    rows: int
+    counts: Mapping[str, int]
+    unfinished: int = 0
 
 
 @dataclass
@@ -100,6 +116,8 @@ class StageRun:
     """That of this one, once it is."""
     region: KeptRegion | None = None
     """The frozen region of the dynamic table, whose own stage it is."""
+    held: HeldFrames = field(default_factory=HeldFrames)
+    """Rows that are computed once and read several times, until the refresh ends."""
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
@@ -198,8 +216,8 @@ class StageRun:
             heavy = not self.reading.all_local and not self._is_small()
             note_purpose(self.spark, JobPurpose.KEYS)
             frame = self._planned(text, heavy=heavy)
-            if not self._is_small():
-                return self.staged(frame, f"keys_{self.touched_count}")
+            if not self._fits_driver():
+                return quote(self.held.hold(frame))
             rows, schema = collect_arrow(frame), frame.schema
         name = quote(self.reading.view(rows, schema))
         self.reading.keys[name] = rows
@@ -262,11 +280,14 @@ class StageRun:
             bag = isinstance(self.compiled.sql, BagSql)
             if bag and self.insert_only and not self._fits_driver():
                 return Append(self._numbered(frame))
-            arrow = (
-                collect_arrow(frame.limit(self.tuning.driver_rows + 1)) if self._may_fit() else None
-            )
+            if self._fits_driver():
+                arrow = collect_arrow(frame.limit(self.tuning.driver_rows + 1))
             if arrow is None or arrow.num_rows > self.tuning.driver_rows:
-                return self._large(frame)
+                change = self.held.hold(frame)
+                facts = self._facts(change)
+                if not (self._may_fit() and facts.rows <= self.tuning.driver_rows):
+                    return self._large(change, facts)
+                arrow = collect_arrow(frame)
         if isinstance(self.compiled.sql, GroupSql):
             return self._group(arrow, self.compiled.sql)
         return self._bag(arrow, self.compiled.sql)
@@ -417,47 +438,63 @@ class StageRun:
         table = numbered.append_column(SEQUENCE, sequence).append_column(POSITION, positions)
         return table.select(list(sql.columns))
 
-    # -- large: files -----------------------------------------------------------------------------
+    # -- large: rows that stay in Spark -----------------------------------------------------------
 
-    def _large(self, frame: DataFrame) -> Change | None:
-        change = self.staged(frame, "change")
-        sql = self.compiled.sql
-        if isinstance(sql, GroupSql):
-            return self._large_group(change, sql)
-        return self._large_bag(change, sql)
+    def _facts(self, change: str) -> ChangeFacts:
+        """What is known of a change that was computed; the job that asks is the one that computes
+        it."""
+        if isinstance(self.compiled.sql, BagSql):
+            found = self._frame(
+                f"SELECT COUNT(*), COALESCE(SUM(GREATEST({WEIGHT}, 0)), 0),"
+                f" COALESCE(SUM(GREATEST(-{WEIGHT}, 0)), 0) FROM {quote(change)}"
+            ).collect()[0]
+            return ChangeFacts(found[0], {"I": found[1], "D": found[2]})
+        found = self._frame(
+            f"SELECT COUNT(*), COUNT_IF({OP} = 'I' AND {_DONE}), COUNT_IF({OP} = 'U' AND {_DONE}),"
+            f" COUNT_IF({OP} = 'D' AND {_DONE}), COUNT_IF(NOT {_DONE}), COUNT_IF({OP} = 'X')"
+            f" FROM {quote(change)}"
+        ).collect()[0]
+        self._refuse_negative(found[5])
+        return ChangeFacts(found[0], dict(zip("IUD", found[1:4], strict=True)), found[4])
 
-    def _large_group(self, change: str, sql: GroupSql) -> Change | None:
-        (bad,) = self._frame(f"SELECT COUNT(*) FROM {change} WHERE {OP} = 'X'").collect()[0]
-        self._refuse_negative(bad)
+    def _large(self, change: str, facts: ChangeFacts) -> Change | None:
+        if isinstance(self.compiled.sql, GroupSql):
+            return self._large_group(change, facts, self.compiled.sql)
+        return self._large_bag(change, facts.counts, self.compiled.sql)
+
+    def _large_group(self, change: str, facts: ChangeFacts, sql: GroupSql) -> Change | None:
         columns = ", ".join(quote(c) for c in (*sql.columns, OP))
-        done = f"SELECT {columns} FROM {change} WHERE {OP} IS NOT NULL AND NOT {RESCAN}"
+        done = f"SELECT {columns} FROM {quote(change)} WHERE {OP} IS NOT NULL AND {_DONE}"
         if sql.once:
-            new = f"(SELECT * FROM {change} WHERE {OP} = 'I')"
+            new = f"(SELECT * FROM {quote(change)} WHERE {OP} = 'I')"
             values = self.staged(self._frame(sql.computed(new)), "values")
             return Merge(
                 sql.keys,
                 self._frame(f"{done} AND {OP} <> 'I' UNION ALL SELECT * FROM {values}"),
             )
-        again = self._frame(
-            f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {change} WHERE {RESCAN}"
-        )
-        keys = hidden("again")
-        again.createOrReplaceTempView(keys)
-        if not again.take(1):
-            return Merge(sql.keys, self._frame(done))
-        fresh = self.staged(self._frame(self._rescan(sql, keys)), "fresh")
+        if not facts.unfinished:
+            return self._merge(sql.keys, done, facts.counts)
+        again = f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {quote(change)} WHERE NOT {_DONE}"
+        keys = self.held.hold(self._frame(again))
+        fresh = quote(self.held.hold(self._frame(self._rescan(sql, keys))))
+        kinds = self._frame(f"SELECT {OP}, COUNT(*) FROM {fresh} GROUP BY {OP}").collect()
+        counts = Counter(facts.counts) + Counter({kind: n for kind, n in kinds if kind})
         both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
-        return Merge(sql.keys, self._frame(both))
+        return self._merge(sql.keys, both, counts)
 
-    def _large_bag(self, change: str, sql: BagSql) -> Change | None:
-        wanted = f"SELECT COALESCE(SUM(CASE WHEN {WEIGHT} < 0 THEN -{WEIGHT} END), 0) FROM {change}"
-        (gone,) = self._frame(wanted).collect()[0]
+    def _merge(self, keys: Sequence[str], text: str, counts: Mapping[str, int]) -> Merge | None:
+        """None: there is nothing to merge."""
+        return Merge(keys, self._frame(text), counts=counts) if any(counts.values()) else None
+
+    def _large_bag(self, change: str, counts: Mapping[str, int], sql: BagSql) -> Change | None:
+        gone, change = counts["D"], quote(change)
         added = sql.numbered(sql.copies(change), self.step.sequence)
         if not gone:
-            return Append(self._frame(added))
-        victims = self.staged(self._frame(sql.victims(change, self.state(), small=False)), "gone")
-        (found,) = self._frame(f"SELECT COUNT(*) FROM {victims}").collect()[0]
-        self._refuse_missing(gone - found)
+            return Append(self._frame(added)) if counts["I"] else None
+        found = self._frame(sql.victims(change, self.state(), small=gone <= LARGE))
+        victims = quote(self.held.hold(found))
+        (there,) = self._frame(f"SELECT COUNT(*) FROM {victims}").collect()[0]
+        self._refuse_missing(gone - there)
         others = [
             f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}"
             for f in self.compiled.schema
@@ -466,7 +503,7 @@ class StageRun:
         deletes = f"SELECT {', '.join([*STORED_ID, *others])}, 'D' AS {OP} FROM {victims}"
         columns = ", ".join(quote(c) for c in sql.columns)
         rows = f"{deletes} UNION ALL SELECT {columns}, 'I' AS {OP} FROM ({added})"
-        return Merge(STORED_ID, self._frame(rows))
+        return self._merge(STORED_ID, rows, counts)
 
     def _numbered(self, frame: DataFrame) -> DataFrame:
         """An insert-only change as rows of the table, without a detour."""

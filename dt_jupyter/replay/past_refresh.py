@@ -42,6 +42,7 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import OP, STOP, WEIGHT, hidden, is_hidden, where_visible
 from dt_jupyter.refresh import (
+    HeldFrames,
     LogFacts,
     Refresher,
     StageRun,
@@ -422,6 +423,7 @@ class _Again:
                 self.new.data_timestamp,
                 whole=False,
             ),
+            held=HeldFrames(cached=False),
         )
         return run.advance()
 

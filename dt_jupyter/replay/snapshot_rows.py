@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from dt_jupyter.lake import Action, Metadata, files_view, snapshot_sql, spark_schema
+from dt_jupyter.lake import Action, Metadata, files_view, open_log, snapshot_sql, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import hidden, unique_view
 from dt_jupyter.replay.digest import Columns, hash_order, named
@@ -111,7 +111,7 @@ def _positioned(spark: SparkSession, table: TableAt, part: Sequence[Action]) -> 
     from pyspark.sql import functions as f
 
     names = f.array(*(f.lit(_name(file)) for file in part))
-    rows = files_view(spark, table.folder, table.version, part)
+    rows = files_view(spark, open_log(table.folder), table.version, part)
     return rows.select(
         "*",
         f.array_position(names, f.col("_metadata.file_name")).alias(_FILE),

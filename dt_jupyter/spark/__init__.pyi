@@ -36,6 +36,7 @@ from .coded_frames import (
     code_frame as code_frame,
     failure_in as failure_in,
 )
+from .compiled_java import compile_java as compile_java
 from .conflicts import (
     conflict_error as conflict_error,
     find_conflict as find_conflict,

@@ -6,8 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-_OF_SPARK = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
-
 
 @lru_cache(maxsize=8)
 def compile_java(jvm: Any, name: str) -> Any:
@@ -15,7 +13,8 @@ def compile_java(jvm: Any, name: str) -> Any:
     some 30 ms, once for each JVM."""
     source = Path(__file__).with_name(f"{name}.java").read_text("utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Class.forName(_OF_SPARK).getClassLoader())
+    # That of the thread knows the JARs which the session was given, as Delta's, and Spark's.
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
     compiler.cook(source)
     return compiler.getClassLoader().loadClass(name).newInstance()
 

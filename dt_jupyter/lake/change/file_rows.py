@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.spark import as_active, text_of_path
+from dt_jupyter.spark import as_active, compile_java, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,18 +29,20 @@ _KEPT = (
 
 
 def files_view(
-    spark: SparkSession, path: Path, version: int, actions: Sequence[Mapping[str, Any]]
+    spark: SparkSession, log: TableLog, version: int, actions: Sequence[Mapping[str, Any]]
 ) -> DataFrame:
     """The live rows of the files that `actions` (adds or removes of the log) name, with the
-    schema of `version`. Raises NotSupported where the log does not say enough, or on Connect."""
-    jvm, log, snapshot = _at(spark, path, version)
-    delta, none = jvm.org.apache.spark.sql.delta, jvm.scala.Option.empty()
-    files = jvm.java.util.ArrayList()
-    for action in actions:
-        files.add(delta.actions.Action.fromJson(json.dumps({"add": _as_add(action)})))
-    chosen = jvm.scala.jdk.javaapi.CollectionConverters.asScala(files).toSeq()
+    schema of `version`; no job is run for it. Raises NotSupported where the log does not say
+    enough, or on Connect."""
+    jvm, state = _jvm_of(spark, log.path), log.raw_state(version)
+    facts = {
+        "metaData": state.metadata,
+        "protocol": state.protocol,
+        "add": [_as_add(action) for action in actions],
+    }
     with as_active(spark):  # views of rows of another session would be unknown to this one
-        rows = log.createDataFrame(snapshot, chosen, False, none)
+        opened = _delta_log(spark, jvm, log.path)
+        rows = compile_java(jvm, "TableFiles").rows(opened, json.dumps(facts))
     return _wrap(rows, spark)
 
 
@@ -47,9 +50,10 @@ def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataF
     """The change data feed of the commits first … last with the schema of the last one, where
     Delta's own table function reads a table without column mapping with that of now. Raises
     NotSupported on Connect."""
-    jvm, log, snapshot = _at(spark, path, last)
+    jvm = _jvm_of(spark, path)
+    log, none = _delta_log(spark, jvm, path), jvm.scala.Option.empty()
+    snapshot = log.getSnapshotAt(last, none, none, False)
     reader, option = jvm.org.apache.spark.sql.delta.commands.cdc.CDCReader, jvm.scala.Option
-    none = option.empty()
     with as_active(spark):
         rows = reader.changesToBatchDF(
             log, first, last, spark._jsparkSession, none, option.apply(snapshot), False, none
@@ -57,16 +61,20 @@ def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataF
     return _wrap(rows, spark)
 
 
-def _at(spark: SparkSession, path: Path, version: int) -> tuple[Any, Any, Any]:
-    """The JVM, and Delta's log and snapshot of a version."""
+def _jvm_of(spark: SparkSession, path: Path) -> Any:
     jvm: Any = getattr(spark, "_jvm", None)
     if jvm is None:
         raise NotSupported(
             "this is read by Delta's own reader, on classic Spark only", path=str(path)
         )
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, text_of_path(path))
-    none = jvm.scala.Option.empty()
-    return jvm, log, log.getSnapshotAt(version, none, none, False)
+    return jvm
+
+
+def _delta_log(spark: SparkSession, jvm: Any, path: Path) -> Any:
+    """Delta's own log of a table, which it keeps for an hour."""
+    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
+        spark._jsparkSession, text_of_path(path)
+    )
 
 
 def _wrap(rows: Any, spark: SparkSession) -> DataFrame:

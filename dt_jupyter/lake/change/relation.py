@@ -204,7 +204,7 @@ def _files(
     for sign, actions, name in ((1, changes.added, "added"), (-1, changes.removed, "removed")):
         if actions:
             view = f"{prefix}_{name}"
-            rows = files_view(spark, log.path, plan.last, actions)
+            rows = files_view(spark, log, plan.last, actions)
             if row_ids:
                 rows = rows.selectExpr("*", f"_metadata.row_id AS {TRACKED_ID}")
             rows.createOrReplaceTempView(quote(view))
@@ -252,7 +252,7 @@ def _first_images(
     if not files:
         return _empty(log, columns, row_ids=True, version=plan.last)
     view, least = f"{prefix}_first", min(int(f["baseRowId"]) for f in files)
-    rows = files_view(spark, log.path, plan.last, files)
+    rows = files_view(spark, log, plan.last, files)
     rows = rows.selectExpr(
         "*", f"_metadata.row_id AS {TRACKED_ID}", f"_metadata.row_commit_version AS {_COMMIT}"
     )

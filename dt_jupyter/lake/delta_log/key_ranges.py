@@ -73,12 +73,18 @@ def value_range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
         bounds = pc.min_max(values).as_py()
     except ValueError:  # a timestamp that Python's calendar does not hold
         return None
-    low, high = bounds["min"], bounds["max"]
+    found = logged_range(bounds["min"], bounds["max"])
+    return None if found is None else (*found, values.null_count > 0)
+
+
+def logged_range(low: Any, high: Any) -> tuple[Any, Any] | None:
+    """A range of values that holds those of a file whose statistics in the log tell of `low` and
+    `high`; None where they do not tell such values."""
     if low is None or _far(low) or _far(high):
         return None
     if isinstance(low, datetime):  # file statistics hold timestamps cut to milliseconds
-        low, high = low - _SLACK, high + _SLACK
-    return low, high, values.null_count > 0
+        return low - _SLACK, high + _SLACK
+    return low, high
 
 
 def _far(value: object) -> bool:

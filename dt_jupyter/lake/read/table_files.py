@@ -211,16 +211,21 @@ class KnownFiles:
     def at(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
         """The files of a version, for whoever changes them with all that the log tells of their
         values. LakeError where the log does not reach it."""
-        key = str(log.path), statistics
-        known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
-        found = known.at(version)
-        self._logs.put(key, known, known.bytes)
+        found = self.list(log, version, statistics=statistics)
         log.bring(found)
         with self._lock:
             gone = self._gone_with(log, version, found)
         for path in gone:
             self.forget(data_file(log.path, unquote(path)))
         return VersionFiles(log, version, found, self._footer)
+
+    def list(self, log: TableLog, version: int, *, statistics: bool = False) -> Sequence[Action]:
+        """The actions of a version's files, none of which is looked at. Raises as `at`."""
+        key = str(log.path), statistics
+        known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
+        found = known.at(version)
+        self._logs.put(key, known, known.bytes)
+        return found
 
     def _gone_with(self, log: TableLog, version: int, actions: Sequence[Action]) -> frozenset[str]:
         """Which files only versions had that nobody asks for any more, now that one asks for this.

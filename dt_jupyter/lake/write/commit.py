@@ -19,7 +19,7 @@ from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.storage.mounts import open_log
 from dt_jupyter.lake.storage.questions import ask_again, ask_once
 from dt_jupyter.lake.storage.table_place import TablePlace, table_place
-from dt_jupyter.lake.write import writer_engine, writer_rs, writer_spark
+from dt_jupyter.lake.write import writer_engine, writer_files, writer_rs, writer_spark
 from dt_jupyter.lake.write.backing_table import enable_feed
 from dt_jupyter.lake.write.clustering import recluster
 from dt_jupyter.lake.write.commit_values import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger("dt_jupyter.lake")
-WriterChoice: TypeAlias = Literal["auto", "spark", "delta-rs", "engine"]
+WriterChoice: TypeAlias = Literal["auto", "spark", "spark-files", "delta-rs", "engine"]
 
 
 def commit(
@@ -98,7 +98,7 @@ def _locked(
             raise failure
         return mine
     reach("before_fsync")
-    by_engine = chosen.name == writer_engine.NAME  # whose files are on the disk
+    by_engine = chosen.name in (writer_engine.NAME, writer_files.NAME)  # whose files are on disk
     place.settle(() if by_engine else place.names() - before, mine.version)
     reach("after_fsync")
     local = chosen.name != writer_spark.NAME
@@ -134,7 +134,7 @@ def _choose(
     base: int,
     columns: KeptColumns,
 ) -> _Writing:
-    """The engine, else delta-rs, else Spark."""
+    """The engine, for rows of the driver or of Spark, else delta-rs, else Spark's Delta."""
     if writer in ("auto", writer_engine.NAME):
         planned = writer_engine.plan(log, base, change, lane, columns)
         if isinstance(planned, EngineCommit):
@@ -142,6 +142,13 @@ def _choose(
             return _Writing(writer_engine.NAME, "small", run)
         if writer != "auto":
             raise NotSupported(f"the engine does not write this: {planned}", path=str(log.path))
+    if writer in ("auto", writer_files.NAME):
+        found = writer_files.plan(log, base, change, columns)
+        if not isinstance(found, str):
+            run = partial(writer_files.write, request, found, log, base)
+            return _Writing(writer_files.NAME, "the rows are a Spark DataFrame", run)
+        if writer != "auto":
+            raise NotSupported(f"its files are not written: {found}", path=str(log.path))
     snapshot, metadata = TableSnapshot(log.path, base), log.metadata()
     refusal = writer_rs.refusal(log, snapshot, change, lane) if writer != "spark" else "asked for"
     if refusal is not None and writer == "delta-rs":

@@ -63,12 +63,14 @@ class Append:
 class Merge:
     """Apply rows that carry `__dt_op`: D deletes and U replaces the row with equal keys (NULL
     equals NULL; a U without one inserts), I inserts without looking. At most one D or U per key.
-    `whole`: a row with D is the stored one, and not its keys alone.
+    `whole`: a row with D is the stored one, and not its keys alone. `counts`: how many rows have
+    each of these, where that is known.
     """
 
     keys: Sequence[str]
     rows: Rows
     whole: bool = False
+    counts: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
         if not self.keys:
@@ -102,7 +104,7 @@ class CommitStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The commit is in the log, is ours and is on disk; `writer` spark or delta-rs, and why."""
+    """The commit is in the log, is ours and is on disk; by which writer, and why."""
 
     version: int
     statistics: CommitStatistics

@@ -19,6 +19,8 @@ POINTS = (
     "before_fsync",
     "after_fsync",
 )
+FILE_POINTS = ("files_written",)
+"""Between the two: Spark has written the files of a commit."""
 INTENT_POINTS = ("intent_recorded", "intent_written")
 """Those of a statement that consumes a stream."""
 TRANSACTIONS = (
@@ -60,6 +62,7 @@ def hooked(name: str, hook: Callable[[], None]) -> Iterator[None]:
     """Run `hook` whenever the point is reached inside the block."""
     known = (
         *POINTS,
+        *FILE_POINTS,
         *INTENT_POINTS,
         *TRANSACTIONS,
         *LIST_POINTS,

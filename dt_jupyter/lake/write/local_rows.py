@@ -96,7 +96,7 @@ def conform_rows(rows: pa.Table, metadata: Metadata, extra: Sequence[str] = ()) 
 
     known = {c.lower(): c for c in rows.column_names}
     names = [f["name"] for f in metadata.fields]
-    _same(names, [c for c in known if c not in extra])
+    require_same_columns(names, [c for c in known if c not in extra])
     schema = arrow_schema(metadata.fields)
     for name in extra:
         schema = schema.append(pa.field(name, pa.string()))
@@ -104,7 +104,8 @@ def conform_rows(rows: pa.Table, metadata: Metadata, extra: Sequence[str] = ()) 
     return rows.select(wanted).rename_columns([*names, *extra]).cast(schema)
 
 
-def _same(names: Iterable[str], given: Iterable[str]) -> None:
-    a, b = {n.lower() for n in names}, set(given)
+def require_same_columns(names: Iterable[str], given: Iterable[str]) -> None:
+    """ValueError where the columns of rows are not those of a table; names know no case."""
+    a, b = ({n.lower() for n in each} for each in (names, given))
     if a != b:
         raise ValueError(f"the rows' columns are not the table's: {sorted(a ^ b)}")

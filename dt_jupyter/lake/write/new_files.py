@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dt_jupyter.lake.delta_log.key_ranges import value_range
+from dt_jupyter.lake.delta_log.key_ranges import logged_range, value_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.types import FLOATS, stored_name
 from dt_jupyter.lake.write.clustering import STATISTICS, statistics_columns
@@ -21,6 +22,7 @@ from dt_jupyter.model import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _BOUNDED = frozenset(
     ("byte", "short", "integer", "long", "date", "timestamp", "timestamp_ntz", "string")
@@ -28,8 +30,12 @@ _BOUNDED = frozenset(
 _CHARACTERS = 32
 _LAST = "\U0010ffff"
 _MILLISECOND = timedelta(milliseconds=1)
-_CHANGES = "_change_data"
+CHANGE_FOLDER = "_change_data"
+"""Of a table: the files of its change feed."""
 _GROUP_ROWS = 1 << 20
+
+_Range: TypeAlias = tuple[Any, Any]
+"""The least and the greatest value, as the log tells them of a file."""
 
 
 def write_file(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, Any]:
@@ -43,11 +49,29 @@ def write_file(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, Any
     }  # fmt: skip
 
 
+def describe_file(table: Path, metadata: Metadata, name: str) -> dict[str, Any]:
+    """The action that adds a data file of the table's folder, by what it says of itself."""
+    import pyarrow.parquet as pq
+
+    file = pq.read_metadata(table / name)
+    return {
+        "path": name, "partitionValues": {}, "size": (table / name).stat().st_size,
+        "modificationTime": int(time.time() * 1000), "dataChange": True,
+        "stats": json.dumps(_file_statistics(file, metadata), separators=(",", ":")),
+    }  # fmt: skip
+
+
 def write_changes(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, Any]:
     """A file of the change feed; the action that names it."""
-    (table / _CHANGES).mkdir(exist_ok=True)
-    name = f"{_CHANGES}/cdc-00000-{uuid.uuid4()}.c000.snappy.parquet"
-    size = _write(table / name, rows, metadata)
+    (table / CHANGE_FOLDER).mkdir(exist_ok=True)
+    name = f"{CHANGE_FOLDER}/cdc-00000-{uuid.uuid4()}.c000.snappy.parquet"
+    _write(table / name, rows, metadata)
+    return describe_changes(table, name)
+
+
+def describe_changes(table: Path, name: str) -> dict[str, Any]:
+    """The action that names a file of the change feed which is in the table's folder."""
+    size = (table / name).stat().st_size
     return {"path": name, "partitionValues": {}, "size": size, "dataChange": False}
 
 
@@ -77,24 +101,62 @@ def bounded_columns(metadata: Metadata) -> list[str]:
 
 
 def _statistics(rows: pa.Table, metadata: Metadata) -> dict[str, Any]:
+    kinds = _described_columns(metadata)
+    found = {n: value_range(rows[n]) for n, kind in kinds.items() if kind in _BOUNDED}
+    ranges = {n: (f[0], f[1]) if f else None for n, f in found.items()}
+    nulls = {n: rows[n].null_count for n in kinds}
+    return _as_logged(rows.num_rows, ranges, nulls)
+
+
+def _file_statistics(file: pq.FileMetaData, metadata: Metadata) -> dict[str, Any]:
+    """The same, where each row group of the file tells its own."""
+    kinds = _described_columns(metadata)
+    places = {file.schema.column(i).path: i for i in range(len(file.schema))}
+    ranges: dict[str, _Range | None] = {}
+    nulls: dict[str, int] = {}
+    for name in kinds:
+        found = [
+            file.row_group(g).column(places[name]).statistics
+            for g in range(file.num_row_groups)
+            if name in places
+        ]
+        if found and all(s is not None and s.has_null_count for s in found):
+            nulls[name] = sum(s.null_count for s in found)
+        if kinds[name] in _BOUNDED:
+            ranges[name] = _joined_range(found)
+    return _as_logged(file.num_rows, ranges, nulls)
+
+
+def _joined_range(found: Sequence[pq.Statistics | None]) -> _Range | None:
+    """None where a row group does not tell, or has no value."""
+    told = [s for s in found if s is not None and s.has_min_max]
+    if not told or len(told) < len(found):
+        return None
+    try:
+        return logged_range(min(s.min for s in told), max(s.max for s in told))
+    except (ValueError, OverflowError):  # a timestamp that Python's calendar does not hold
+        return None
+
+
+def _described_columns(metadata: Metadata) -> dict[str, Any]:
+    """The columns whose statistics the log has, with their types."""
     listed = statistics_columns(metadata.configuration.get(STATISTICS, ""))
     known = {c.lower() for c in listed}
     kinds = {f["name"]: f["type"] for f in metadata.fields}
-    told = [n for n in kinds if n.lower() in known or quote(n).lower() in known]
+    return {n: t for n, t in kinds.items() if n.lower() in known or quote(n).lower() in known}
+
+
+def _as_logged(
+    rows: int, ranges: Mapping[str, _Range | None], nulls: Mapping[str, int]
+) -> dict[str, Any]:
     lowest: dict[str, Any] = {}
     highest: dict[str, Any] = {}
-    for name in told:
-        if kinds[name] in _BOUNDED and (found := value_range(rows[name])) is not None:
-            low, high, _ = found
-            lowest[name], upper = _least(low), _greatest(high)
+    for name, found in ranges.items():
+        if found is not None:
+            lowest[name], upper = _least(found[0]), _greatest(found[1])
             if upper is not None:
                 highest[name] = upper
-    return {
-        "numRecords": rows.num_rows,
-        "minValues": lowest,
-        "maxValues": highest,
-        "nullCount": {n: rows[n].null_count for n in told},
-    }
+    return {"numRecords": rows, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
 
 
 def _least(value: Any) -> Any:

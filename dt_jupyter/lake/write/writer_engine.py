@@ -63,17 +63,24 @@ _MOSTLY = 0.5
 _LOOKUP, _STORED = hidden("lookup"), hidden("stored")
 
 
-@dataclass(frozen=True)
-class EngineCommit:
-    """What a commit does: files that go, as they were; files that stay with fewer rows; the rows
-    of the new file, and those of the change feed where the files do not tell them."""
+@dataclass(frozen=True, kw_only=True)
+class PlannedCommit:
+    """What a commit does to the files of a table: those that go, as they were; those that stay,
+    with all places whose rows are gone. `counts` are its metrics."""
 
     operation: str
-    came: pa.Table
     removed: Sequence[VersionFile] = ()
     marked: Sequence[tuple[VersionFile, Places]] = ()
-    feed: pa.Table | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineCommit(PlannedCommit):
+    """One with the rows of its new file, and those of the change feed where the files do not tell
+    them."""
+
+    came: pa.Table
+    feed: pa.Table | None = None
 
 
 # -- gates -----------------------------------------------------------------------------------------
@@ -86,7 +93,7 @@ def plan(
     where two changes of a merge are of one row, or rows have other columns than the table."""
     import pyarrow as pa
 
-    refused = rows_refusal(change, lane) or _table_refusal(log)
+    refused = rows_refusal(change, lane) or files_refusal(log)
     if refused is not None:
         return refused
     metadata, plain = log.metadata(), as_append(change) or change
@@ -96,11 +103,11 @@ def plan(
         require_single_lookups(plain)
     rows = conform_rows(plain.rows, metadata, (OP,) if isinstance(plain, Merge) else ())
     if isinstance(plain, Append):
-        return EngineCommit("WRITE", rows)
+        return _plan_write(rows)
     try:
         files = columns.files(log, base, statistics=True)
         if isinstance(plain, Overwrite):
-            return EngineCommit("WRITE", rows, list(columns.known.live(files)))
+            return _plan_write(rows, list(columns.known.live(files)))
         return _plan_merge(rows, plain, metadata, files, columns)
     except NotSupported as e:
         return e.sentence
@@ -108,7 +115,13 @@ def plan(
         return f"its files are not read: {e}"
 
 
-def _table_refusal(log: TableLog) -> str | None:
+def _plan_write(rows: pa.Table, removed: Sequence[VersionFile] = ()) -> EngineCommit:
+    counts = {"numOutputRows": rows.num_rows}
+    return EngineCommit(operation="WRITE", came=rows, removed=removed, counts=counts)
+
+
+def files_refusal(log: TableLog) -> str | None:
+    """Why the files of a table are not this package's to add and mark; None: they are."""
     if reason := feature_refusal(log, _FEATURES):
         return reason
     metadata = log.metadata()
@@ -157,12 +170,12 @@ def _plan_merge(
     removed, marked, again = _divide(found.by_file, list(columns.known.live(files)), came.num_rows)
     copied = columns.rows_of(again, metadata, came.column_names)
     return EngineCommit(
-        "MERGE",
-        pa.concat_tables([came, copied]),
-        removed,
-        marked,
-        _feed(rows, found) if metadata.feed else None,
-        {
+        operation="MERGE",
+        came=pa.concat_tables([came, copied]),
+        removed=removed,
+        marked=marked,
+        feed=_feed(rows, found) if metadata.feed else None,
+        counts={
             "numTargetRowsInserted": came.num_rows - (len(found.operations) - gone),
             "numTargetRowsUpdated": len(found.operations) - gone,
             "numTargetRowsDeleted": gone,
@@ -312,15 +325,28 @@ def _feed(rows: pa.Table, found: _Found) -> pa.Table:
 def write(request: CommitRequest, planned: EngineCommit, log: TableLog, base: int) -> None:
     """The commit right after version `base`, whose files are on the disk before it is;
     ConcurrentWrite where another one is there."""
+    table, metadata, feed = log.path, log.metadata(), planned.feed
+    added = [write_file(table, metadata, planned.came)] if planned.came.num_rows else []
+    changes = [write_changes(table, metadata, feed)] if feed is not None and feed.num_rows else []
+    put_version(request, planned, log, base, added, changes)
+
+
+def put_version(
+    request: CommitRequest,
+    planned: PlannedCommit,
+    log: TableLog,
+    base: int,
+    added: Sequence[Mapping[str, Any]],
+    changes: Sequence[Mapping[str, Any]],
+) -> None:
+    """The commit right after version `base` with files that are written: `added` are the actions
+    of those with rows, `changes` of those of the change feed. Raises as `write`."""
     table, metadata, place = log.path, log.metadata(), table_place(log.path)
     now = int(time.time() * 1000)
     marked = _vectors(table, planned.marked)
     vectors = [_with_vector(file, vector) for file, vector in marked]
-    added = [write_file(table, metadata, planned.came)] if planned.came.num_rows else []
-    feed = planned.feed
-    changes = [write_changes(table, metadata, feed)] if feed is not None and feed.num_rows else []
     gone = [*planned.removed, *(file for file, _ in planned.marked)]
-    actions = [
+    actions: list[Mapping[str, Any]] = [
         {"commitInfo": _info(request, planned, base, now)},
         {"txn": {"appId": request.app_id, "version": request.sequence, "lastUpdated": now}},
         *({"remove": _removed(file, now)} for file in gone),
@@ -376,16 +402,15 @@ def _statistics(file: VersionFile) -> dict[str, Any]:
     return {"numRecords": file.stored_rows, **json.loads(file.action.get("stats") or "{}")}
 
 
-def _info(request: CommitRequest, planned: EngineCommit, base: int, millis: int) -> dict[str, Any]:
+def _info(request: CommitRequest, planned: PlannedCommit, base: int, millis: int) -> dict[str, Any]:
     merges, appends = planned.operation == "MERGE", not planned.removed
     mode = {"mode": "Append" if appends else "Overwrite", "partitionBy": "[]"}
-    counts = planned.counts if merges else {"numOutputRows": planned.came.num_rows}
     return {
         "timestamp": millis, "operation": planned.operation,
         "operationParameters": {} if merges else mode,
         "readVersion": base, "isolationLevel": "Serializable",
         "isBlindAppend": appends and not merges,
-        "operationMetrics": {name: str(count) for name, count in counts.items()},
+        "operationMetrics": {name: str(count) for name, count in planned.counts.items()},
         "engineInfo": "dt_jupyter", "txnId": str(uuid.uuid4()),
         "userMetadata": request.user_metadata,
     }  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.write import backing_table as tables, writer_engine
+from dt_jupyter.lake.write import backing_table as tables, writer_engine, writer_spark
 from dt_jupyter.lake.write.create_commit import plain_fields
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("quick_spark")
 
-WRITERS = ["spark", "delta-rs", "engine"]
+WRITERS = ["spark", "spark-files", "delta-rs", "engine"]
 FORMATS = (
     "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\", 'timestampNTZFormat', "
     "\"yyyy-MM-dd'T'HH:mm:ss.SSSSSS\", 'ignoreNullFields', 'false')"
@@ -140,7 +141,7 @@ class Table:
     def __init__(self, spark: SparkSession, path: Path, writer: str, **extra: str) -> None:
         self.spark, self.writer = spark, writer
         # Names that need column mapping are not the engine's.
-        self.odd = "even" if writer == "engine" else ODD
+        self.odd = "even" if writer in ("engine", "spark-files") else ODD
         schema = self.literal(row(1, NULLS)).schema
         more = {f"delta.{k}": v for k, v in extra.items()}
         create(spark, path, schema, backing_properties(schema, extra=more))
@@ -160,7 +161,11 @@ class Table:
         self.sequence += 1
         request = CommitRequest(self.log.path, "dt:x", self.sequence, f"a-{self.sequence}")
         chosen: Any = writer or self.writer
-        done = commit(request, change, spark=self.spark.newSession(), writer=chosen)
+        session = self.spark.newSession()
+        if chosen == "spark-files":
+            rows = writer_spark.frame(session, change.rows, self.log.metadata())
+            change = replace(change, rows=rows)
+        done = commit(request, change, spark=session, writer=chosen)
         assert isinstance(done, Committed), done
         assert writer == "auto" or done.writer == chosen
         return done
@@ -252,7 +257,7 @@ def test_a_life_of_commits_by_the_engine(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("writer", ["delta-rs", "spark"])
+@pytest.mark.parametrize("writer", ["delta-rs", "spark", "spark-files"])
 def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> None:
     live(spark, lake_dir, writer)
 
@@ -291,7 +296,7 @@ def live(spark: SparkSession, lake_dir: Path, writer: str) -> None:
     del t.model[13]
     before = t.bag()
     t.model = {7: row(7, FIRST), None: row(None, LAST)}
-    t.commit(Overwrite(t.arrow(*t.model.values())))
+    t.commit(Overwrite(t.arrow(*t.model.values())), "spark" if writer == "spark-files" else None)
     t.check()
     t.check_feed(before, t.bag())
     recovered = recover(t.log, "dt:x")
@@ -311,6 +316,12 @@ def test_writers_take_turns(
     t.merge({1: ("U", row(1, LAST)), 3: ("D", row(3, NULLS))}, "engine")
     t.merge({2: ("D", row(2, LAST)), 30: ("U", row(30, FIRST))}, "delta-rs")
     t.merge({10: ("U", row(10, LAST)), 30: ("D", row(30, NULLS))}, "engine")
+    before = t.bag()
+    ops = {1: ("U", row(1, FIRST)), 31: ("U", row(31, LAST)), 10: ("D", row(10, NULLS))}
+    t.merge(ops | {32: ("I", row(32, PLAIN))}, "spark-files")
+    t.check()
+    t.check_feed(before, t.bag())
+    t.merge({10: ("U", row(10, LAST)), 31: ("D", row(31, NULLS))}, "engine")
     t.check()
     spark.sql(f"OPTIMIZE {sql_table(t.log.path)}")
     t.merge({10: ("D", row(10, NULLS)), 1: ("U", row(1, FIRST))}, "engine")

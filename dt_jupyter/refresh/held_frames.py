@@ -1,0 +1,35 @@
+"""Rows that a refresh computes once in Spark and reads several times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dt_jupyter.model.hidden import hidden
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass
+class HeldFrames:
+    """DataFrames that Spark caches, in memory and where that is short on its disks, until they are
+    released. One that is lost with an executor is computed again: what it reads is pinned. Those
+    whose reader comes later than any release are not `cached`."""
+
+    cached: bool = True
+    _frames: list[DataFrame] = field(default_factory=list)
+
+    def hold(self, frame: DataFrame) -> str:
+        """The view of a DataFrame that is cached when it is first read; the session's next refresh
+        takes its name."""
+        name = hidden(f"held_{len(self._frames)}")
+        held = frame.persist() if self.cached else frame
+        held.createOrReplaceTempView(name)
+        self._frames.append(held)
+        return name
+
+    def release(self) -> None:
+        """Gives the memory back. The views stay: a commit may still read them."""
+        while self.cached and self._frames:
+            self._frames.pop().unpersist()
