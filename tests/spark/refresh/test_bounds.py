@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 import dt_jupyter.refresh.chooser as chooser
 import dt_jupyter.refresh.execute as stages
 from dt_jupyter.lake import SmallTables, TableLog
+from dt_jupyter.model import RefreshWay
 from dt_jupyter.replay import compare
 from dt_jupyter.reports import verification
 from tests.cases import some
-from tests.spark.engine_lab import Lab, without_check
+from tests.spark.engine_lab import IN_SPARK, Lab, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,6 +98,18 @@ def test_auto_computes_anew_where_that_is_cheaper_and_says_so(lab: Lab) -> None:
     assert "600 of 400 source rows changed" in str(record.reason)
     assert lab.refresh("bound") == "INCREMENTAL"
     lab.verified("free", "bound")
+    lab.insert("item", "401, 1")
+    assert "expected in the process: about" in str(lab.engine.explain("free"))
+    record = lab.record("free")
+    assert (record.action, record.statistics.way) == ("INCREMENTAL", RefreshWay.PROCESS)
+    lab.tuning = replace(IN_SPARK, small_change_rows=10, small_table_rows=10)
+    lab.reopen()
+    lab.insert("item", "402, 1")
+    record = lab.record("free")
+    assert (record.action, record.statistics.way) == ("INCREMENTAL", RefreshWay.SPARK)
+    assert "s in Spark" in str(record.reason)
+    lab.insert("item", "403, 1")
+    assert "expected by Spark: about" in str(lab.engine.explain("free"))
 
 
 @pytest.mark.nightly
