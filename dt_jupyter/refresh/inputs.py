@@ -7,7 +7,7 @@ read from files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation import Evaluator
@@ -24,6 +24,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.lake import (
     Action,
+    Feed,
+    FileDiff,
     LiveFiles,
     Relation,
     Small,
@@ -43,6 +45,7 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
+from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
 from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.refresh.order_bounds import is_of_kind
@@ -79,6 +82,7 @@ class Reading:
     imagines: bool = False
     written_views: Mapping[str, str] = field(default_factory=dict)
     """Hidden stages whose rows are views of Spark's, by id."""
+    held: HeldFrames = field(default_factory=HeldFrames)
     relations: dict[str, Relation] = field(default_factory=dict)
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
@@ -267,8 +271,12 @@ class Reading:
                 local_views=False,
                 kept=self.tables.columns if self.tables is not None else None,
             )
-            self.relations[source] = change = cancel_pairs(change, log, plan, columns)
+            change = cancel_pairs(change, log, plan, columns)
             arrow = change.arrow
+            if arrow is None and isinstance(plan, Feed | FileDiff):
+                view = self.held.hold(self.spark.sql(f"SELECT * FROM {change.sql}"))
+                change = replace(change, sql=quote(view))
+            self.relations[source] = change
             if arrow is not None:
                 assert not isinstance(plan, Unchanged | Unreadable)
                 self.views.add_of_table(change.views[0], log, plan.last, arrow)

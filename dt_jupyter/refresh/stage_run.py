@@ -47,7 +47,7 @@ from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
-from dt_jupyter.refresh.stage_plan import StageStatement, StageStep
+from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, StageStatement, StageStep
 from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
@@ -67,6 +67,10 @@ INTERPRETED: Mapping[str, str] = {
 }
 """For statements over a few rows that are all on the driver."""
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+_REPLANNED_ROWS = 2_000_000
+"""Statements over a change of fewer rows are planned once."""
+_PARTITION_ROWS = 50_000
+"""Changed rows that go to one task, where there are more tasks than cores."""
 
 
 _DONE = f"NOT COALESCE({RESCAN}, FALSE)"
@@ -133,6 +137,7 @@ class StageRun:
             evaluator=self.evaluator,
             imagines=self.imagines,
             written_views=self.written_views,
+            held=self.held,
         )
 
     # -- the statements ---------------------------------------------------------------------------
@@ -296,7 +301,9 @@ class StageRun:
         """A statement of Spark's, and the session for it."""
         self.reading.views.give(text)
         local = self.reading.all_local
-        plan_for(self.spark, heavy=heavy, local=local)
+        rows = [rows_of(p) for p in self.changes] or [None]
+        changed = sum(UNKNOWN_ROWS if n is None else n for n in rows)
+        plan_for(self.spark, heavy=heavy, local=local, changed=changed)
         few = local and self.reading.views.given_rows <= self.tuning.interpreted_rows
         for conf, value in (INTERPRETED if few else self.compiled_as).items():
             self.spark.conf.set(conf, value)
@@ -593,10 +600,14 @@ def _few(plan: ChangePlan) -> bool:
     return rows is not None and rows <= LARGE
 
 
-def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
-    """Re-planning between stages pays for large work only; a second task, or a job that sends
-    rows to tasks, for none of local rows alone."""
-    spark.conf.set("spark.sql.adaptive.enabled", "true" if heavy else "false")
+def plan_for(
+    spark: SparkSession, *, heavy: bool, local: bool = False, changed: int = _REPLANNED_ROWS
+) -> None:
+    """Re-planning between stages, which makes each a job of its own, pays for large work only, and
+    not where few rows changed: their joins are told what to send. A second task, or a job that
+    sends rows to tasks, pays for none of local rows alone."""
+    adaptive = heavy and changed >= _REPLANNED_ROWS
+    spark.conf.set("spark.sql.adaptive.enabled", "true" if adaptive else "false")
     context: SparkContext | None = getattr(spark, "sparkContext", None)
     cores = context.defaultParallelism if heavy and context is not None else 8
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", str(max(8, cores)) if heavy else "1")
@@ -604,4 +615,5 @@ def plan_for(spark: SparkSession, *, heavy: bool, local: bool = False) -> None:
     if local:
         spark.conf.set("spark.sql.shuffle.partitions", "1")
     if heavy:
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(8, 4 * cores)))
+        partitions = max(8, 4 * cores) if adaptive else max(cores, changed // _PARTITION_ROWS)
+        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

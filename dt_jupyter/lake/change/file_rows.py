@@ -29,14 +29,20 @@ _KEPT = (
 
 
 def files_view(
-    spark: SparkSession, log: TableLog, version: int, actions: Sequence[Mapping[str, Any]]
+    spark: SparkSession,
+    log: TableLog,
+    version: int,
+    actions: Sequence[Mapping[str, Any]],
+    extra: Sequence[Mapping[str, Any]] = (),
 ) -> DataFrame:
-    """The live rows of the files that `actions` (adds or removes of the log) name, with the
-    schema of `version`; no job is run for it. Raises NotSupported where the log does not say
-    enough, or on Connect."""
+    """The live rows of the files that `actions` (adds, removes or cdcs of the log) name, with the
+    schema of `version` and the fields `extra`; no job is run for it. Raises NotSupported where the
+    log does not say enough, or on Connect."""
     jvm, state = _jvm_of(spark, log.path), log.raw_state(version)
+    schema = json.loads(state.metadata["schemaString"])
+    schema["fields"] += extra
     facts = {
-        "metaData": state.metadata,
+        "metaData": {**state.metadata, "schemaString": json.dumps(schema)},
         "protocol": state.protocol,
         "add": [_as_add(action) for action in actions],
     }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.change.change_plan import (
     Added,
@@ -18,6 +18,7 @@ from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.change.file_rows import feed_at_end, files_view
 from dt_jupyter.lake.change.row_tracking import tracked_table
 from dt_jupyter.lake.change.small_changes import Small, why_not_local, why_unknown
+from dt_jupyter.lake.change.vector_rows import pairs_of
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported
@@ -26,7 +27,7 @@ from dt_jupyter.lake.read.arrow_snapshot import local_view
 from dt_jupyter.lake.read.snapshot import snapshot_sql
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import TRACKED_ID, WEIGHT, hidden
-from dt_jupyter.spark import confs
+from dt_jupyter.spark import confs, is_connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _COMMIT, _IMAGE = hidden("commit"), hidden("image")
 
 _MODE = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
+_KIND_FIELD = {"name": "_change_type", "type": "string", "nullable": True, "metadata": {}}
 _NEW = "('insert', 'update_postimage')"
 
 
@@ -114,7 +116,8 @@ def relation(
             reason = f"{rows.num_rows} records are more than {small.rows}"
     if isinstance(plan, FileDiff) or row_ids or (isinstance(plan, Added) and not plan.feed):
         return _files(spark, log, plan, columns, view_prefix, reason, row_ids=row_ids)
-    return _feed(spark, log, plan, columns, view_prefix, reason)
+    found = _feed_files(spark, log, plan, columns, view_prefix, reason)
+    return found or _feed(spark, log, plan, columns, view_prefix, reason)
 
 
 def _empty(
@@ -179,6 +182,59 @@ def _is_read_as_it_was(then: Metadata, now: Metadata) -> bool:
     known = {f["name"]: f["type"] for f in now.fields}
     stays = all(known.get(f["name"]) == f["type"] for f in then.fields)
     return stays and then.partition_columns == now.partition_columns
+
+
+def _feed_files(
+    spark: SparkSession,
+    log: TableLog,
+    plan: Added | Feed,
+    columns: Sequence[str],
+    prefix: str,
+    reason: str,
+) -> Relation | None:
+    """The feed by the files that make it up: Delta's own function plans each of them again, a row
+    at a time, whenever a statement reads it. None where the log does not tell which rows of a file
+    are meant, or the columns have other names in the files."""
+    if is_connect(spark) or log.metadata(plan.last).mapping != "none":
+        return None
+    parts = _feed_parts(log, plan)
+    if parts is None:
+        return None
+    names, selects, views = _names(columns), list[str](), list[str]()
+    try:
+        for name, weight, actions in parts:
+            if actions:
+                extra = [_KIND_FIELD] if name == "cdc" else []
+                rows = files_view(spark, log, plan.last, actions, extra)
+                views.append(f"{prefix}_{name}")
+                rows.createOrReplaceTempView(quote(views[-1]))
+                selects.append(f"SELECT {names}, {weight} AS {WEIGHT} FROM {quote(views[-1])}")
+    except NotSupported:
+        return None
+    sql = f"({' UNION ALL '.join(selects)})"
+    return Relation(sql, "feed", reason, plan.rows, tuple(views)) if selects else None
+
+
+def _feed_parts(
+    log: TableLog, plan: Added | Feed
+) -> tuple[tuple[str, str, list[Mapping[str, Any]]], ...] | None:
+    """The files of the feed, of rows that came, and of rows that went, each with the weight of its
+    rows; None where a commit has changed which rows of a file are gone."""
+    feed, came, went = (
+        list[Mapping[str, Any]](),
+        list[Mapping[str, Any]](),
+        list[Mapping[str, Any]](),
+    )
+    for _, files in log.files(plan.first, plan.last):
+        changes = [body for kind, body in files if kind == "cdc"]
+        pairs = [] if changes else pairs_of(files)
+        if any(new is not None and old is not None for new, old in pairs):
+            return None
+        feed += changes
+        came += [new for new, _ in pairs if new is not None]
+        went += [old for _, old in pairs if old is not None]
+    kind = f"CASE WHEN _change_type IN {_NEW} THEN 1L ELSE -1L END"
+    return ("cdc", kind, feed), ("came", "1L", came), ("went", "-1L", went)
 
 
 def feed_by_version(
