@@ -57,11 +57,13 @@ class JobCounter:
         self._next = self._started()
 
     def take(self) -> dict[str, SparkWork]:
-        """The work since the last `take` or `skip`, all of its jobs ended."""
+        """The work since the last `take` or `skip`; of jobs that nobody waits for what is known."""
         self._context.listenerBus().waitUntilEmpty()
         found: dict[str, SparkWork] = {}
-        for number in range(self._next, self._started()):
-            job = self._context.statusStore().job(number)
+        jobs = self._context.statusStore().jobsList(None)
+        for job in (jobs.apply(i) for i in range(jobs.size())):
+            if job.jobId() < self._next:
+                continue
             text = job.description()
             part = str(purpose_of(text.get() if text.isDefined() else None) or OTHER)
             found[part] = found.get(part, SparkWork()) + self._work_of(job)
@@ -71,9 +73,7 @@ class JobCounter:
     def _work_of(self, job: Any) -> SparkWork:
         ids = job.stageIds()
         stages = [self._stage(int(ids.apply(i))) for i in range(ids.size())]
-        began, ended = job.submissionTime().get(), job.completionTime().get()
-        seconds = (ended.getTime() - began.getTime()) / 1000
-        return sum(stages, SparkWork(jobs=1, seconds=seconds))
+        return sum(stages, SparkWork(jobs=1, seconds=_seconds_of(job)))
 
     def _stage(self, stage: int) -> SparkWork:
         """Of all its attempts; nothing of one that a job before has run."""
@@ -87,6 +87,14 @@ class JobCounter:
         if ran:
             self._stages.add(stage)
         return sum(map(_work_of_attempt, ran), SparkWork(stages=bool(ran)))
+
+
+def _seconds_of(job: Any) -> float:
+    """From its start to its end; 0 of one that nobody waited for."""
+    began, ended = job.submissionTime(), job.completionTime()
+    if not (began.isDefined() and ended.isDefined()):
+        return 0.0
+    return float(ended.get().getTime() - began.get().getTime()) / 1000
 
 
 def _work_of_attempt(attempt: Any) -> SparkWork:

@@ -115,7 +115,8 @@ def work_row(name: str, runs: Sequence[Run]) -> str:
     done, ratios = total(run.work), [ratio(runs, m) for m in ("wall", "cpu")]
     megabytes = [f"{b / 1e6:.1f}" for b in (done.shuffled, done.read, done.written)]
     counts = [f"{n:,.0f}" for n in (done.jobs, done.stages, done.tasks)]
-    cells = [f"{ratios[0]:.2f}×", f"{ratios[1]:.2f}×", f"{run.refresh.wall:.2f}", *counts]
+    cells = [f"{r:.2f}×" for r in ratios]
+    cells += [f"{run.refresh.wall:.2f}", f"{run.refresh.rules:.2f}", *counts]
     split = [run.work.get(part, SparkWork()) for part in PARTS]
     shown = [f"{w.jobs:.0f}, {w.seconds:.2f}" if w.jobs else "" for w in split]
     return f"| {' | '.join([name, *cells, *megabytes, *shown])} |"
@@ -123,8 +124,9 @@ def work_row(name: str, runs: Sequence[Run]) -> str:
 
 def report_work(found: dict[str, list[Run]]) -> None:
     """The table of what Spark did in the steady rounds, or the last of fewer."""
-    print(header("query", "wall", "CPU", "refresh s", "jobs", "stages", "tasks", "MB shuffled",
-                 "MB read", "MB written", *(f"{part}: jobs, s" for part in PARTS)))  # fmt: skip
+    of_parts = [f"{part}: jobs, s" for part in PARTS]
+    print(header("query", "wall", "CPU", "refresh s", "rules s", "jobs", "stages", "tasks",
+                 "MB shuffled", "MB read", "MB written", *of_parts))  # fmt: skip
     for name, rounds in found.items():
         print(work_row(name, parts(rounds)[2]))
     sys.stdout.flush()

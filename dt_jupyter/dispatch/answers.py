@@ -280,6 +280,7 @@ def refresh_facts(records: Sequence[RefreshRecord]) -> tuple[Fact, ...]:
         ("waited for a slot", f"{s.queued_ms} ms"),
         ("planned in", f"{s.compilation_ms} ms"),
         ("ran in", f"{s.execution_ms} ms"),
+        ("computed by", s.way),
         ("Spark jobs", s.spark_jobs),
         ("rows read", f"{s.rows_read:,}"),
         ("changed rows of sources", f"{s.changed_rows:,}"),

@@ -57,11 +57,12 @@ def note_purpose(spark: SparkSession, purpose: JobPurpose) -> None:
 def purpose_of(description: str | None) -> JobPurpose | None:
     """What a job with this description was for; None where none was noted.
 
-    Delta puts its own words behind ours: "Delta: Refreshing t: write: Filtering files for query".
+    Delta puts its own words behind ours: "Delta: Refreshing t: write: Filtering files for query",
+    "Refreshing t: write - MERGE operation - materialize source".
     """
     if description is None:
         return None
     if any(words in description for words in _OF_A_LOG):
         return JobPurpose.LOG
-    parts = description.split(": ")
+    parts = [part.partition(" - ")[0] for part in description.split(": ")]
     return next((p for p in reversed(JobPurpose) if p.value in parts), None)

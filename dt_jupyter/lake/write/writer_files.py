@@ -34,7 +34,7 @@ from dt_jupyter.lake.write.new_files import CHANGE_FOLDER, describe_changes, des
 from dt_jupyter.lake.write.writer_engine import PlannedCommit, files_refusal, put_version
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP, hidden
-from dt_jupyter.spark import confs, is_connect, text_of_path
+from dt_jupyter.spark import JobPurpose, confs, is_connect, note_purpose, text_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -79,6 +79,7 @@ def plan(log: TableLog, base: int, change: Change, columns: KeptColumns) -> File
     refused = _rows_refusal(log, change) or files_refusal(log)
     if refused is not None:
         return refused
+    note_purpose(change.rows.sparkSession, JobPurpose.WRITE)
     if not isinstance(change, Merge):
         return FilesCommit(operation="WRITE", came=_conform(change.rows, log.metadata()))
     try:

@@ -293,7 +293,7 @@ def test_an_executor_that_is_killed_in_a_merge(shop: Lab, written: int) -> None:
     ended.set()
     killing.join()
     assert (record.action, record.error) == ("INCREMENTAL", None)
-    assert record.statistics.writer == "spark"
+    assert str(record.statistics.writer).startswith("spark")
     assert killed, "no executor was killed before the refresh ended"
     shop.verified("groups")
     shop.insert("item", "6, 'c'")

@@ -138,8 +138,8 @@ QUERIES = {
 PARTS = 4
 
 
-SAMPLE = ("left_join", "window_of_sums", "distinct_joined", "in_subquery", "top_groups")
-"""Of those in which most steps are Spark's where nothing is computed in the process."""
+SAMPLE = ("outer_aggregated", "row_number")
+"""Groups with their state over a join, and rows without a key."""
 
 
 @pytest.mark.parametrize(

@@ -200,11 +200,12 @@ BATCHES = 3
 
 
 def is_moved_in_process(lab: Lab, record: RefreshRecord) -> bool:
-    """Whether a refresh of a lab that is to leave all to Spark ran no job of Spark's. Spark Connect
-    counts none."""
-    if not lab.is_in_spark or is_connect(lab.spark):
+    """Whether a refresh of a lab that is to leave all to Spark changed rows without a job of
+    Spark's. Spark Connect counts none."""
+    did = record.statistics
+    if not lab.is_in_spark or is_connect(lab.spark) or not did.inserted_rows + did.deleted_rows:
         return False
-    return record.action == "INCREMENTAL" and record.statistics.way is not RefreshWay.SPARK
+    return record.action == "INCREMENTAL" and did.way is not RefreshWay.SPARK
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ def test_what_was_noted_is_found(purpose: JobPurpose) -> None:
         (f"Refreshing write (FULL): {JobPurpose.KEYS}", JobPurpose.KEYS),
         ("Refreshing `a: write` (FULL)", None),
         (f"Delta: {GROUP}: write: MERGE operation - scanning files for matches", JobPurpose.WRITE),
+        (f"{GROUP}: write - MERGE operation - materialize source", JobPurpose.WRITE),
         (f"Delta: {GROUP}: write: Filtering files for query", JobPurpose.LOG),
         (f"Delta: {GROUP}: touched keys: Compute snapshot for version: 3", JobPurpose.LOG),
     ],
