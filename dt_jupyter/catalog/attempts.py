@@ -98,14 +98,16 @@ class Attempts(Store):
         resolved: Mapping[str, int] | None = None,
     ) -> Attempt:
         """Take the lease for `ttl` seconds and write an EXECUTING row; from then on the base tables
-        of `resolved` have these versions at the data timestamp for everybody.
+        of `resolved` have these versions at the data timestamp for everybody. A machine that loses
+        its power has lost the attempt with its process: until it commits nothing is to recover, and
+        a commit that the catalog has not seen begin is rolled forward.
 
         Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
         after the present one (or a tick that the scheduler is done with), DT-1101 when the
         dynamic table is gone, and Overtaken where its sequence is not `after` any more, or one of
         `resolved` has another version.
         """
-        with self._write() as connection:
+        with self._write(of_process=True) as connection:
             row = read_standing(connection, dt_id)
             if after is not None and row["sequence"] != after:
                 raise Overtaken
@@ -147,7 +149,7 @@ class Attempts(Store):
             _lease.c.attempt == attempt.id,
             _lease.c.epoch == attempt.epoch,
         )
-        with self._write() as connection:
+        with self._write(of_process=True) as connection:
             until = self._lease_time().plus(attempt.ttl)
             return (
                 connection.execute(_lease.update().where(*mine).values(expires=until)).rowcount == 1

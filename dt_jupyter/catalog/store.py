@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, fu
 from sqlalchemy.exc import DBAPIError
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.database import READ, CatalogDatabase
+from dt_jupyter.catalog.database import OF_PROCESS, READ, CatalogDatabase
 from dt_jupyter.catalog.event_log import log_events
 from dt_jupyter.catalog.event_rows import NOTED
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
@@ -160,15 +160,24 @@ class Store:
         options = {**self.root.option, NOTED: self._noted}
         self._engine = engine.execution_options(**options)
         self._readers = self._engine.execution_options(**{READ: True})
+        self._of_process = self._engine.execution_options(**{OF_PROCESS: True})
         self._log_registry(whole=True)
 
+    def _lasting(self) -> Engine:
+        return self._engine
+
+    def _passing(self) -> Engine:
+        return self._of_process
+
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
-        """A transaction that may write: all of it is on the disk after, or nothing."""
+    def _write(self, *, of_process: bool = False) -> Iterator[Connection]:
+        """A transaction that may write: all of it is on the disk after, or nothing. One
+        `of_process` says what nobody needs to know once the processes of this machine are gone."""
         try:
             with self._read_anew(), self._writing:
                 self._noted.clear()
-                with self._begun(lambda: self._engine) as connection:
+                writers = self._passing if of_process else self._lasting
+                with self._begun(writers) as connection:
                     yield connection
                     stamp = last_stamp(connection)
                 noted = tuple(self._noted)
@@ -302,7 +311,7 @@ class Store:
 
     def _reopen(self, used: Engine) -> None:
         with self._reopening:
-            if used not in (self._engine, self._readers):
+            if used not in (self._engine, self._readers, self._of_process):
                 return  # another thread was faster
             before = self._engine
             self._open_database(before)
