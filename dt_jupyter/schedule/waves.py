@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.model import Timestamp
-from dt_jupyter.schedule.plan import effective_lags
 from dt_jupyter.schedule.state import Node
 
 PROMPT_LAG = 3.0
@@ -22,9 +21,15 @@ _LOGS = 10
 
 
 def prompt_nodes(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Those that are refreshed when their sources commit."""
-    lags = effective_lags(nodes)
-    return tuple(n for n in nodes if n.active and lags.get(n.id, PROMPT_LAG + 1) <= PROMPT_LAG)
+    """Those that are refreshed when their sources commit: by their own target lag, or since one
+    that reads them is. Upstream is first."""
+    found, read = list[Node](), set[str]()
+    for node in reversed(nodes):
+        small = node.target_lag is not None and node.target_lag <= PROMPT_LAG
+        if node.active and (small or node.id in read):
+            read.update(node.upstream)
+            found.append(node)
+    return tuple(reversed(found))
 
 
 def readers_of(nodes: Iterable[Node], logs: Iterable[str]) -> frozenset[str]:
@@ -79,8 +84,8 @@ class Waves:
 
     def _lacks(self, node: Node) -> bool:
         """Whether the wave has still to do with it."""
-        settled = node.running is None and node.settled is not None and node.settled >= self._time
-        return node.id in self._wave and not settled
+        settled = node.settled
+        return node.id in self._wave and (settled is None or settled < self._time)
 
     def end(self) -> None:
         """Somebody else starts the refreshes."""
