@@ -6,7 +6,7 @@ transaction, so a crash between any two statements leaves what was before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,7 @@ from dt_jupyter.catalog.values import (
     UnchangedTable,
     suspended_by_failures,
 )
+from dt_jupyter.catalog.versions import record_versions
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -73,9 +74,9 @@ _NOT_NOW = frozenset(("DT-1101", "DT-2101", "DT-2104", "DT-2109"))
 """It is gone, has no data yet, is being refreshed, or is there already."""
 
 
-def _stands(row: RowMapping, found: UnchangedTable) -> bool:
+def _stands(row: RowMapping, sequence: int) -> bool:
     """Whether a dynamic table is as it was when it was found unchanged."""
-    return row["sequence"] == found.sequence and row["needs_reinit"] is None
+    return row["sequence"] == sequence and row["needs_reinit"] is None
 
 
 class Overtaken(Exception):
@@ -94,17 +95,23 @@ class Attempts(Store):
         ttl: float,
         pins: Iterable[tuple[str, int]] = (),
         after: int | None = None,
+        resolved: Mapping[str, int] | None = None,
     ) -> Attempt:
-        """Take the lease for `ttl` seconds and write an EXECUTING row.
+        """Take the lease for `ttl` seconds and write an EXECUTING row; from then on the base tables
+        of `resolved` have these versions at the data timestamp for everybody. A machine that loses
+        its power has lost the attempt with its process: until it commits nothing is to recover, and
+        a commit that the catalog has not seen begin is rolled forward.
 
         Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
         after the present one (or a tick that the scheduler is done with), DT-1101 when the
-        dynamic table is gone, and Overtaken where its sequence is not `after` any more.
+        dynamic table is gone, and Overtaken where its sequence is not `after` any more, or one of
+        `resolved` has another version.
         """
-        with self._write() as connection:
+        with self._write(of_process=True) as connection:
             row = read_standing(connection, dt_id)
             if after is not None and row["sequence"] != after:
                 raise Overtaken
+            self._record_resolved(connection, data_timestamp, resolved)
             attempt = self._open(connection, dt_id, row, trigger, data_timestamp, attempt_id, ttl)
             record = RefreshRecord(
                 attempt.name,
@@ -117,6 +124,12 @@ class Attempts(Store):
             insert_record(connection, dt_id, complete_record(record, row, attempt.started))
             add_pins(connection, attempt_id, pins)
         return attempt
+
+    def _record_resolved(
+        self, connection: Connection, t: Timestamp, resolved: Mapping[str, int] | None
+    ) -> None:
+        if resolved and record_versions(connection, t, resolved, self.clock.now()) != resolved:
+            raise Overtaken
 
     def pin(self, attempt: Attempt, pins: Iterable[tuple[str, int]]) -> None:
         """Keep these versions (table id, version) until the attempt ends; DT-2108 if fenced."""
@@ -136,7 +149,7 @@ class Attempts(Store):
             _lease.c.attempt == attempt.id,
             _lease.c.epoch == attempt.epoch,
         )
-        with self._write() as connection:
+        with self._write(of_process=True) as connection:
             until = self._lease_time().plus(attempt.ttl)
             return (
                 connection.execute(_lease.update().where(*mine).values(expires=until)).rowcount == 1
@@ -183,17 +196,26 @@ class Attempts(Store):
         return stored
 
     def no_data(
-        self, dt_id: str, trigger: RefreshTrigger, data_timestamp: Timestamp, record: RefreshRecord
+        self,
+        dt_id: str,
+        trigger: RefreshTrigger,
+        data_timestamp: Timestamp,
+        record: RefreshRecord,
+        after: int | None = None,
+        resolved: Mapping[str, int] | None = None,
     ) -> RefreshRecord:
         """A whole NO_DATA refresh in one transaction: the data timestamp moves, and maps to the
         present version. The frontier is `record.frontier`, else the present versions at the new
         time. Raises as `begin` does, and DT-2101 before the first data."""
         with self._write() as connection:
             row = read_standing(connection, dt_id)
+            if after is not None and not _stands(row, after):
+                raise Overtaken
+            self._record_resolved(connection, data_timestamp, resolved)
             held = leases.read_lease(connection, dt_id)
             aimed = replace(record, data_timestamp=data_timestamp)
-            after, stored = self._unchanged(connection, trigger, aimed, row, held)
-            advance_standing(connection, dt_id, after)
+            moved, stored = self._unchanged(connection, trigger, aimed, row, held)
+            advance_standing(connection, dt_id, moved)
             insert_record(connection, dt_id, stored)
         return stored
 
@@ -212,7 +234,11 @@ class Attempts(Store):
             for each in found:
                 dt_id, row = each.dt_id, standings.get(each.dt_id)
                 left.add(dt_id)
-                if row is None or not _stands(row, each) or not left.isdisjoint(each.upstream):
+                if (
+                    row is None
+                    or not _stands(row, each.sequence)
+                    or not left.isdisjoint(each.upstream)
+                ):
                     continue
                 try:
                     after[dt_id], records[dt_id] = self._unchanged(

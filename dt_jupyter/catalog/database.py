@@ -12,6 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from dt_jupyter.model import Clock, DTError, Timestamp
 
 READ = "dt_read"  # execution option of transactions that only read
+OF_PROCESS = "dt_of_process"
+"""Execution option of transactions which say nothing that outlives the processes of this machine:
+a file need not be on the disk when they end."""
 
 
 class Pulse(Protocol):
@@ -27,7 +30,8 @@ class CatalogDatabase(Protocol):
     """A database that holds the catalog of one lake.
 
     Of the transactions on the engine that `open` gives one at a time may write; one under the
-    option `READ` sees one snapshot. A commit is on the disk when it returns.
+    option `READ` sees one snapshot. A commit is on the disk when it returns; one `OF_PROCESS` in a
+    file when the next one is.
     """
 
     @property

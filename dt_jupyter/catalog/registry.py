@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import name_in
@@ -91,6 +91,9 @@ VIEWS = Shelf(
 )
 
 
+_OF_NAME = select(_warehouse).where(_warehouse.c.name == bindparam("of_name"))
+
+
 class Warehouses(Store):
     """Names are compared without regard to case; `default` always exists."""
 
@@ -154,6 +157,9 @@ class Warehouses(Store):
 
     def warehouse(self, name: str) -> Warehouse:
         """DT-1108, with the nearest names, if there is none."""
+        return self._answer(("warehouse", name.lower()), lambda: self._read_warehouse(name))
+
+    def _read_warehouse(self, name: str) -> Warehouse:
         with self._read() as connection:
             return self._require_warehouse(connection, name)
 
@@ -208,9 +214,7 @@ class Warehouses(Store):
             connection.execute(_warehouse.delete().where(_warehouse.c.name == found))
 
     def _find_warehouse(self, connection: Connection, name: str) -> Warehouse | None:
-        query = select(_warehouse).where(_warehouse.c.name == name.lower())
-        found = self._one(connection, query, WAREHOUSES)
-        return found
+        return self._one(connection, _OF_NAME, WAREHOUSES, {"of_name": name.lower()})
 
     def _require_warehouse(self, connection: Connection, name: str) -> Warehouse:
         found = self._find_warehouse(connection, name)

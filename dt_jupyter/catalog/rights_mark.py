@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 from dt_jupyter.catalog import schema
 
 _KEY = schema.meta.c.key == "rights"
+_MARK = select(schema.meta.c.value).where(_KEY)
 
 
 def mark_rights(connection: Connection) -> None:
@@ -20,4 +21,4 @@ def mark_rights(connection: Connection) -> None:
 
 def rights_mark(connection: Connection) -> str:
     """The mark; "" before the first change."""
-    return str(connection.scalar(select(schema.meta.c.value).where(_KEY)) or "")
+    return str(connection.scalar(_MARK) or "")

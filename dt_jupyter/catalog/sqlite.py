@@ -20,12 +20,13 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from dt_jupyter.catalog import file_identity
 from dt_jupyter.catalog.catalog_place import read_place
-from dt_jupyter.catalog.database import READ, Prepare
+from dt_jupyter.catalog.database import OF_PROCESS, READ, Prepare
 from dt_jupyter.lake import file_lock
 from dt_jupyter.model import Clock, DTError, Timestamp, error, system_error
 
 BUSY_SECONDS = 30
 _FILES = "dt_files"
+_SYNCHRONOUS = "dt_synchronous"
 _REFUSED = {"SQLITE_FULL": "DT-5121", "SQLITE_READONLY": "DT-5122", "SQLITE_PERM": "DT-5122"}
 _REMOTE = frozenset(
     (
@@ -121,7 +122,8 @@ def open_file(
 
     A transaction begins with BEGIN IMMEDIATE (never a plain BEGIN before a write: two readers
     that both turn writers would clash at once, whatever the timeout); one under the option
-    `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL).
+    `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL); one under
+    `OF_PROCESS` is in the write-ahead log, and on the disk with the next one (NORMAL).
     `before` is an engine on a file that is there no more: what it holds is put back first.
     Raises DT-5102 for a remote file system, a file that is no catalog, or no access; DT-5113
     where the catalog was moved to a server, and with `before` where the folder is gone.
@@ -205,6 +207,7 @@ def _settings(connection: sqlite3.Connection, record: ConnectionPoolEntry, path:
         connection.execute(f"PRAGMA {setting}")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # opens the log
     record.info[_FILES] = _files(path)
+    record.info[_SYNCHRONOUS] = "FULL"
 
 
 def same_file(connection: Connection, path: Path) -> bool:
@@ -269,8 +272,15 @@ def _number(path: Path) -> int | None:
 
 
 def _begin(connection: Connection) -> None:
-    reading = connection.get_execution_options().get(READ)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options, known = connection.get_execution_options(), connection.info
+    if options.get(READ):
+        connection.exec_driver_sql("BEGIN")
+        return
+    synchronous = "NORMAL" if options.get(OF_PROCESS) else "FULL"
+    if known[_SYNCHRONOUS] != synchronous:  # outside of a transaction, else it is not heard
+        connection.exec_driver_sql(f"PRAGMA synchronous = {synchronous}")
+        known[_SYNCHRONOUS] = synchronous
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _place_after(path: Path) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
 from dt_jupyter.catalog import schema
 from dt_jupyter.catalog.codec import from_frontier, to_frontier
@@ -16,6 +16,7 @@ from dt_jupyter.catalog.store import Store
 from dt_jupyter.catalog.values import StageRow
 
 _stage = schema.stage
+_OF_TABLE = select(_stage).where(_stage.c.dt_id == bindparam("of_dt"))
 
 
 class StageRows(Store):
@@ -23,9 +24,11 @@ class StageRows(Store):
 
     def stages(self, dt_id: str) -> tuple[StageRow, ...]:
         """From the bottom up."""
-        if self._reads_one_state:
+        if self._reads_whole:
             return self._answer("stages", self._read_all_stages).get(dt_id, ())
-        return self._read_stages(select(_stage).where(_stage.c.dt_id == dt_id))
+        return self._answer(
+            ("stages", dt_id), lambda: self._read_stages(_OF_TABLE.params(of_dt=dt_id))
+        )
 
     def _read_all_stages(self) -> dict[str, tuple[StageRow, ...]]:
         found = sorted(self._read_stages(select(_stage)), key=lambda row: row.dt_id)

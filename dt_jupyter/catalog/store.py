@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from sqlalchemy import Column, Connection, Engine, RowMapping, Select, Table, fu
 from sqlalchemy.exc import DBAPIError
 
 from dt_jupyter.catalog import schema
-from dt_jupyter.catalog.database import READ, CatalogDatabase
+from dt_jupyter.catalog.database import OF_PROCESS, READ, CatalogDatabase
 from dt_jupyter.catalog.event_log import log_events
 from dt_jupyter.catalog.event_rows import NOTED
 from dt_jupyter.catalog.migrations import MIGRATIONS, Migration
@@ -94,8 +94,9 @@ def _first(row: RowMapping) -> Any:
 class _State(threading.local):
     """Of the running thread: the transaction in which it reads one state of the catalog, what it
     has asked of it, and what it is going to write; None where it reads each time what is there
-    then."""
+    then. `whole`: whether it reads all rows of a kind at once."""
 
+    whole: bool = False
     answers: dict[Hashable, object] | None = None
     expected: dict[Hashable, object] | None = None
     connection: Connection | None = None
@@ -159,15 +160,24 @@ class Store:
         options = {**self.root.option, NOTED: self._noted}
         self._engine = engine.execution_options(**options)
         self._readers = self._engine.execution_options(**{READ: True})
+        self._of_process = self._engine.execution_options(**{OF_PROCESS: True})
         self._log_registry(whole=True)
 
+    def _lasting(self) -> Engine:
+        return self._engine
+
+    def _passing(self) -> Engine:
+        return self._of_process
+
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
-        """A transaction that may write: all of it is on the disk after, or nothing."""
+    def _write(self, *, of_process: bool = False) -> Iterator[Connection]:
+        """A transaction that may write: all of it is on the disk after, or nothing. One
+        `of_process` says what nobody needs to know once the processes of this machine are gone."""
         try:
             with self._read_anew(), self._writing:
                 self._noted.clear()
-                with self._begun(lambda: self._engine) as connection:
+                writers = self._passing if of_process else self._lasting
+                with self._begun(writers) as connection:
                     yield connection
                     stamp = last_stamp(connection)
                 noted = tuple(self._noted)
@@ -203,20 +213,33 @@ class Store:
             raise self._database.explain(problem) from problem
 
     @contextmanager
-    def one_state(self) -> Iterator[None]:
+    def one_state(self, *, whole: bool = True) -> Iterator[None]:
         """In the block this thread reads one state of the catalog, in one transaction, and asks no
-        question of many twice. Where it writes it reads the state after that; `read_anew` gives it
-        the present one."""
+        question twice: who is going to ask about most objects reads the `whole` of them at once.
+        Where it writes it reads the state after that; `read_anew` gives it the present one."""
         state = self._state
         if state.answers is not None:
             yield
             return
-        state.answers, state.expected = {}, {}
+        state.answers, state.expected, state.whole = {}, {}, whole
         try:
             yield
         finally:
             self.read_anew()
             state.answers = state.expected = None
+
+    @contextmanager
+    def each_state(self) -> Iterator[None]:
+        """In the block this thread reads each time what is there then, in a block of `one_state`
+        too: work that takes long keeps no transaction open."""
+        state = self._state
+        self.read_anew()
+        before = state.answers, state.expected
+        state.answers = state.expected = None
+        try:
+            yield
+        finally:
+            state.answers, state.expected = before
 
     def read_anew(self) -> None:
         """What this thread has read in a block of `one_state` may have changed."""
@@ -246,8 +269,8 @@ class Store:
         return state.connection
 
     @property
-    def _reads_one_state(self) -> bool:
-        return self._state.answers is not None
+    def _reads_whole(self) -> bool:
+        return self._state.answers is not None and self._state.whole
 
     def _answer(self, question: Hashable, ask: Callable[[], T]) -> T:
         """What `ask` gives: in a block of `one_state` once."""
@@ -288,7 +311,7 @@ class Store:
 
     def _reopen(self, used: Engine) -> None:
         with self._reopening:
-            if used not in (self._engine, self._readers):
+            if used not in (self._engine, self._readers, self._of_process):
                 return  # another thread was faster
             before = self._engine
             self._open_database(before)
@@ -392,13 +415,27 @@ class Store:
         self.quarantine.rows(shelf.kind, [shelf.told(connection, row) for row in broken])
         return made
 
-    def _one(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> T | None:
+    def _one(
+        self,
+        connection: Connection,
+        query: Select[Any],
+        shelf: Shelf[T],
+        given: Mapping[str, object] | None = None,
+    ) -> T | None:
         """The object that the query finds, None where there is none; DT-5112 for one that cannot
         be read."""
-        return next(iter(self._every(connection, query, shelf)), None)
+        return next(iter(self._every(connection, query, shelf, given)), None)
 
-    def _every(self, connection: Connection, query: Select[Any], shelf: Shelf[T]) -> list[T]:
-        """The objects that the query finds; DT-5112 where one cannot be read."""
+    def _every(
+        self,
+        connection: Connection,
+        query: Select[Any],
+        shelf: Shelf[T],
+        given: Mapping[str, object] | None = None,
+    ) -> list[T]:
+        """The objects that the query finds with the parameters `given`; DT-5112 where one cannot
+        be read."""
+        query = query.params(given) if given else query
         made, broken = read_each(connection, shelf.table, query, self._made(shelf))
         for row in broken:
             raise shelf.told(connection, row).error from row.problem

@@ -30,6 +30,7 @@ from dt_jupyter.model import (
 )
 
 _stream, _intent, _sink = schema.stream, schema.intent, schema.sink
+_PUBLISHING = select(_intent.c.id).where(_intent.c.targets.is_not(None))
 _dropped = schema.dropped_stream
 
 
@@ -295,9 +296,8 @@ class StreamRows(Store):
         return self._answer("publishing", self._read_publishing)
 
     def _read_publishing(self) -> frozenset[str]:
-        query = select(_intent.c.id).where(_intent.c.targets.is_not(None))
         with self._read() as connection:
-            return frozenset(connection.execute(query).scalars())
+            return frozenset(connection.execute(_PUBLISHING).scalars())
 
     def decided(self, intent_id: str) -> bool:
         """Whether the intent is a transaction on record as committed, and not published yet."""

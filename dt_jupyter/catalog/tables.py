@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, tuple_
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, select, tuple_
 
 from dt_jupyter.catalog import definition_rows, graph, leases, schema
 from dt_jupyter.catalog.codec import TABLE_FIELDS, from_table, name_in, to_table
@@ -45,6 +45,14 @@ TABLE_SHELF = Shelf(
     _table.c.id,
     to_table,
     "DROP DYNAMIC TABLE {name} removes it.",
+)
+
+
+# Built once, parameters apart: building a statement costs more than running it.
+_OF_ID = select(_table).where(_table.c.id == bindparam("of_dt"))
+_NAMED = select(_table).where(
+    tuple_(_table.c.schema_name, _table.c.table_name).in_(bindparam("names", expanding=True)),
+    _table.c.dropped.is_(None),
 )
 
 
@@ -177,11 +185,12 @@ class DynamicTables(graph.GraphHistory):
             return {}
         if (live := self._all_live()) is not None:
             return {name: live.named[name] for name in names if name in live.named}
-        named = tuple_(_table.c.schema_name, _table.c.table_name)
+        return self._answer(("tables", frozenset(names)), lambda: self._read_named(names))
+
+    def _read_named(self, names: Collection[Name]) -> dict[Name, DynamicTable]:
         wanted = [(name.schema, name.table) for name in names]
-        query = select(_table).where(named.in_(wanted), _table.c.dropped.is_(None))
         with self._read() as connection:
-            found = self._every(connection, query, TABLE_SHELF)
+            found = self._every(connection, _NAMED, TABLE_SHELF, {"names": wanted})
         return {table.name: table for table in found}
 
     def require(self, name: Name) -> DynamicTable:
@@ -193,15 +202,16 @@ class DynamicTables(graph.GraphHistory):
         """Live or dropped."""
         if (live := self._all_live()) is not None and dt_id in live.by_id:
             return live.by_id[dt_id]
+        return self._answer(("table", dt_id), lambda: self._read_table(dt_id))
+
+    def _read_table(self, dt_id: str) -> DynamicTable | None:
         with self._read() as connection:
-            query = select(_table).where(_table.c.id == dt_id)
-            found = self._one(connection, query, TABLE_SHELF)
-        return found
+            return self._one(connection, _OF_ID, TABLE_SHELF, {"of_dt": dt_id})
 
     def _all_live(self) -> _Live | None:
         """All live ones, read once, to who reads one state of the catalog; None to others, and
         where one of them cannot be read."""
-        return self._answer("live tables", self._read_live) if self._reads_one_state else None
+        return self._answer("live tables", self._read_live) if self._reads_whole else None
 
     def _read_live(self) -> _Live | None:
         tables = self.list()

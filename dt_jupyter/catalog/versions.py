@@ -35,6 +35,36 @@ _NEWEST_ERROR = (
 )
 
 
+_AT = select(_resolved.c.table_id, _resolved.c.version).where(
+    _resolved.c.data_timestamp == bindparam("of_time")
+)
+_OF_TABLES = _AT.where(_resolved.c.table_id.in_(bindparam("of_tables", expanding=True)))
+_FORGET = _resolved.delete().where(_resolved.c.data_timestamp < bindparam("of_time"))
+
+
+def record_versions(
+    connection: Connection, t: Timestamp, versions: Mapping[str, int], now: Timestamp
+) -> dict[str, int]:
+    """These base tables resolved at `t`, in the transaction in which they are first used: the
+    versions that they are resolved to from now on, which another may have recorded before."""
+    known = _read_resolved(connection, t, versions)
+    new = [
+        {"data_timestamp": t, "table_id": table_id, "version": version}
+        for table_id, version in versions.items()
+        if table_id not in known
+    ]
+    if new:
+        connection.execute(_resolved.insert(), new)
+        old = min(now.plus(-RESOLUTIONS_KEPT), t)
+        connection.execute(_FORGET, {"of_time": old})
+    return {table_id: known.get(table_id, version) for table_id, version in versions.items()}
+
+
+def _read_resolved(connection: Connection, t: Timestamp, tables: Iterable[str]) -> dict[str, int]:
+    found = connection.execute(_OF_TABLES, {"of_time": t, "of_tables": [*tables]})
+    return {table_id: int(version) for table_id, version in found}
+
+
 class Versions(Store):
     """Reading and resolving; `Attempts.finish` writes the versions of dynamic tables."""
 
@@ -50,40 +80,20 @@ class Versions(Store):
         outside the transaction."""
         if not computes:
             return {}
-
-        def read(connection: Connection) -> dict[str, int]:
-            asked = (
-                _resolved.c.data_timestamp == data_timestamp,
-                _resolved.c.table_id.in_([*computes]),
-            )
-            found = select(_resolved.c.table_id, _resolved.c.version).where(*asked)
-            return {table_id: int(version) for table_id, version in connection.execute(found)}
-
-        if self._reads_one_state:
-            every = self._answer(
-                ("resolved", data_timestamp), lambda: self.resolved(data_timestamp)
-            )
-            known = {i: every[i] for i in computes if i in every}
-        else:
-            with self._read() as connection:
-                known = read(connection)
+        known = self.known_versions(data_timestamp, computes)
         versions = {i: known[i] if i in known else compute() for i, compute in computes.items()}
         if versions.keys() == known.keys():
             return versions
         with self._write() as connection:
-            versions |= (known := read(connection))
-            new = [
-                {"data_timestamp": data_timestamp, "table_id": i, "version": version}
-                for i, version in versions.items()
-                if i not in known
-            ]
-            if new:
-                connection.execute(_resolved.insert(), new)
-            old = self.clock.now().plus(-RESOLUTIONS_KEPT)
-            connection.execute(
-                _resolved.delete().where(_resolved.c.data_timestamp < min(old, data_timestamp))
-            )
-        return versions
+            return record_versions(connection, data_timestamp, versions, self.clock.now())
+
+    def known_versions(self, data_timestamp: Timestamp, tables: Iterable[str]) -> dict[str, int]:
+        """Of these base tables those that are resolved at a data timestamp, with the versions."""
+        if not self._reads_whole:
+            with self._read() as connection:
+                return _read_resolved(connection, data_timestamp, tables)
+        every = self._answer(("resolved", data_timestamp), lambda: self.resolved(data_timestamp))
+        return {i: every[i] for i in tables if i in every}
 
     def resolved_around(self, table_id: str, t: Timestamp) -> tuple[int | None, int | None]:
         """The newest version that a data timestamp up to `t` was resolved to, and the oldest of
@@ -187,11 +197,10 @@ class Versions(Store):
 
     def resolved(self, data_timestamp: Timestamp) -> dict[str, int]:
         """The versions of base tables that refreshes to a data timestamp have read, by id."""
-        query = select(_resolved.c.table_id, _resolved.c.version).where(
-            _resolved.c.data_timestamp == data_timestamp
-        )
         with self._read() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
+            return {
+                row[0]: int(row[1]) for row in connection.execute(_AT, {"of_time": data_timestamp})
+            }
 
     def timestamps(self, dt_id: str, limit: int = 100) -> tuple[Timestamp, ...]:
         """Its data timestamps, newest first."""

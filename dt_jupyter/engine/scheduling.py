@@ -14,6 +14,7 @@ from dt_jupyter.delivery import SinkWorkers
 from dt_jupyter.engine.task_workers import TaskWorkers
 from dt_jupyter.engine.upstream_refresh import Graph
 from dt_jupyter.failures import UNFORESEEN, catalogued
+from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     Clock,
     DTError,
@@ -38,7 +39,7 @@ from dt_jupyter.schedule import (
     idle_warehouses,
     obstacles_in,
 )
-from dt_jupyter.spark import in_background, is_connect, session_end
+from dt_jupyter.spark import in_background, is_connect, session_end, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,6 +103,15 @@ class EnginePort:
                 self.graph.refresher.sources.catalog.record_scheduler(run, ended=True)
             except DTError as problem:
                 self.report(problem)
+
+    def newest(self, log: str) -> int | None:
+        """The newest version of a base table on a disk; None elsewhere, and where it is gone."""
+        if storage_of(log) is not None:
+            return None
+        try:
+            return self.graph.refresher.sources.logs[log].version()
+        except (LakeError, OSError):
+            return None
 
     def move_unchanged(self, dues: Sequence[tuple[str, Timestamp]]) -> frozenset[str]:
         self.graph.retried()
@@ -240,7 +250,9 @@ class Scheduling:
     def start(self) -> None:
         """Once is enough."""
         if self._scheduler is None:
-            self._scheduler = Scheduler(self.port, self.clock, spawn=spawner(self.spark))
+            self._scheduler = Scheduler(
+                self.port, self.clock, spawn=spawner(self.spark), newest=self.port.newest
+            )
             self._scheduler.start()
             self.sinks.start()
             self.tasks.start()

@@ -93,9 +93,11 @@ class Graph:
         """A refresh to `start`, or where that is not `fixed` to a later time, after those of
         others that are in its way; or the one among them that did the same."""
         deadline, t = self.waits.deadline(wait), start
+        catalog = self.refresher.sources.catalog
         while True:
             try:
-                return self._run_upstream_first(table, t, trigger, full=full)
+                with catalog.one_state(whole=False):
+                    return self._run_upstream_first(table, t, trigger, full=full)
             except DTError as e:
                 if e.code == "DT-2104":
                     self._await_end(e, deadline)

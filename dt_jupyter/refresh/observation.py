@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dt_jupyter.functions import functions_now, why_replaced
 from dt_jupyter.ivm import Size
@@ -46,7 +46,8 @@ class Look:
 
     `sources`, `views` and `functions` are as they are now; `plans` say how each source changed
     since the table's frontier (by id); `evolved` that the columns of a source may be others, or,
-    as `reworded` says, the text of a view; `invalid` why the stored rows may be wrong.
+    as `reworded` says, the text of a view; `invalid` why the stored rows may be wrong. `resolved`:
+    the base tables whose versions at that time are not on record, which the refresh is to record.
     """
 
     frontier: Frontier
@@ -57,6 +58,7 @@ class Look:
     evolved: bool
     invalid: Reason | None
     reworded: Reason | None = None
+    resolved: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> dict[str, str]:
@@ -82,7 +84,9 @@ def look(
     if not forecast:
         sources.publications.await_end()
     waiting = follow_lists(sources, now, t, table.name, session)
-    frontier = resolve(sources.catalog, sources.logs, now, t, table.name, forecast=forecast)
+    frontier, unrecorded = resolve(
+        sources.catalog, sources.logs, now, t, table.name, forecast=forecast
+    )
     if not forecast:
         note_early(sources.catalog, sources.logs, now, frontier, table.name, table.id)
     plans: dict[str, ChangePlan] = {}
@@ -99,7 +103,8 @@ def look(
             used = None if table.effective_mode is RefreshMode.FULL else source.columns
             plans[source.table_id] = plan_source(log, old, new, used, classic=classic, now=t)
             evolved = evolved or _evolved(log, old, new)
-    return Look(frontier, now, found.views, functions, plans, evolved, invalid, found.reworded)
+    at = (frontier, now, found.views, functions, plans, evolved, invalid, found.reworded)
+    return Look(*at, resolved=unrecorded)
 
 
 def rows_of(plan: ChangePlan) -> int | None:

@@ -142,11 +142,11 @@ class Refresher:
         attempt (DT-2104, DT-2109) are raised. With `metadata_only`, None if data would be needed;
         with `full` all rows are recomputed.
         """
-        table = self._registered(dt_id)
+        catalog, table = self.sources.catalog, self._registered(dt_id)
         watch = Stopwatch(self.clock)
         attempt_id = uuid.uuid4().hex
         try:
-            with ask_once():
+            with ask_once(), catalog.one_state(whole=False):
                 table, seen, choice = self._decide(table, t, full=full, metadata_only=metadata_only)
                 if choice.action is RefreshAction.NO_DATA and has_new_keys(
                     self.sources, table, seen
@@ -156,19 +156,18 @@ class Refresher:
                     self._require_keys(table, seen)
         except Exception as e:
             return self._refused(table, t, trigger, attempt_id, as_error(e, table.name))
-        if choice.action is RefreshAction.NO_DATA:
-            record = self._no_data_record(table, t, trigger, attempt_id, seen, choice, watch)
-            return self.sources.catalog.no_data(dt_id, trigger, t, record)
-        if metadata_only:
+        if metadata_only and choice.action is not RefreshAction.NO_DATA:
             return None
-        pins = [(s, v) for f in (table.frontier, seen.frontier) if f for s, v in f.versions.items()]
+        after, new = table.sequence, seen.resolved
         try:
-            attempt = self.sources.catalog.begin(
-                dt_id, trigger, t, attempt_id, self.tuning.lease_seconds, pins, after=table.sequence
-            )
+            if choice.action is RefreshAction.NO_DATA:
+                record = self._no_data_record(table, t, trigger, attempt_id, seen, choice, watch)
+                return catalog.no_data(dt_id, trigger, t, record, after, new)
+            seconds, pins = self.tuning.lease_seconds, _pins(table, seen)
+            attempt = catalog.begin(dt_id, trigger, t, attempt_id, seconds, pins, after, new)
         except Overtaken:
             return self.refresh(dt_id, t, trigger, metadata_only=metadata_only, full=full)
-        with ask_once():
+        with ask_once(), catalog.each_state():
             return self._attempt(table, attempt, seen, choice, watch)
 
     def _decide(
@@ -238,6 +237,7 @@ class Refresher:
         )
         if choice.action is not RefreshAction.NO_DATA or has_new_keys(sources, table, seen):
             return None
+        sources.catalog.resolve_all(t, {i: partial(int, v) for i, v in seen.resolved.items()})
         record = self._no_data_record(table, t, trigger, uuid.uuid4().hex, seen, choice, watch)
         return UnchangedTable(dt_id, record, table.sequence, _dynamic(seen.sources))
 
@@ -615,6 +615,12 @@ class Refresher:
     def read_text(self, path: str, version: int) -> str:
         """A snapshot's public rows."""
         return rows_at(self.sources.logs, path, version)
+
+
+def _pins(table: DynamicTable, seen: Look) -> list[tuple[str, int]]:
+    """The versions that a refresh reads."""
+    both = (table.frontier, seen.frontier)
+    return [pin for frontier in both if frontier for pin in frontier.versions.items()]
 
 
 def _dynamic(sources: Iterable[Source]) -> frozenset[str]:

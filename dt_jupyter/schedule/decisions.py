@@ -123,7 +123,7 @@ def _due(this: _Round) -> list[tuple[Node, _Ticks, _Ticks]]:
             continue
         done = this.done[node.id]
         theirs = {t for t in needed.get(node.id, ()) if t > done}
-        own = this.tick(node.period.seconds)
+        own = node.prompt or this.tick(node.period.seconds)
         ticks = theirs | {t for t in (own, _reached(node, own, this)) if t is not None and t > done}
         if not ticks:
             continue
@@ -163,10 +163,11 @@ def _busy(node: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
     """A tick whose turn comes while a refresh runs is skipped: it came since that began, and its
     upstream is there. One that was there before (missed in a sleep, and after one that a consumer
     needs) still has its turn; and waiting for what is upstream is not being busy, or a chain that
-    takes longer than a period would lose every other tick."""
+    takes longer than a period would lose every other tick. In a wave nothing is skipped: it is over
+    soon."""
     if node.running is None:
         return None
-    if node.since is not None and t <= node.since:
+    if node.prompt is not None or (node.since is not None and t <= node.since):
         return this.wait(node, "BUSY", f"Its refresh to {node.running.words} is running.")
     sentence = f"Its refresh to {node.running.words} was still running at the tick {t.words}."
     return Skip(node.id, t, Reason("BUSY", sentence), RefreshState.SKIPPED)

@@ -38,7 +38,8 @@ class Node:
     the data timestamp of the refresh that runs, whoever asked for it, and `since` its start;
     `wait` and `duration` are estimates from its history, None before there is one; `probed` is the
     tick at which its sources were found changed while its warehouse was suspended. `period` is
-    filled by `planned`. `suspension` says why it is suspended.
+    filled by `planned`. `suspension` says why it is suspended. `logs` are the paths of the base
+    tables that it reads, `prompt` the data timestamp of the wave that it is in.
     """
 
     id: str
@@ -59,6 +60,8 @@ class Node:
     probed: Timestamp | None = None
     period: Period | None = None
     suspension: str = ""
+    logs: tuple[str, ...] = ()
+    prompt: Timestamp | None = None
 
     @property
     def active(self) -> bool:
@@ -226,5 +229,6 @@ def node_of(dt: DynamicTable, by_name: Mapping[Name, str], **known: Any) -> Node
         scheduler_enabled=dt.scheduler_enabled,
         error_count=dt.error_count,
         suspension=dt.scheduling_reason.sentence if dt.scheduling_reason else "",
+        logs=tuple(s.path for s in dt.definition.sources if s.kind is SourceKind.DELTA and s.path),
         **known,
     )

@@ -13,6 +13,7 @@ from dt_jupyter.schedule.decisions import Decision, Skip, Start, Wait, decide, n
 from dt_jupyter.schedule.periods import Period
 from dt_jupyter.schedule.plan import planned
 from dt_jupyter.schedule.state import Node, State, upstream_first
+from dt_jupyter.schedule.waves import Waves
 
 LONGEST_BACK_OFF = 60.0
 MANY = 8
@@ -100,8 +101,9 @@ def _with_readers(
 
 
 class Scheduler:
-    """Starts what `decide` says. It wakes at the next tick, when nudged, when a refresh ends, and
-    every `poll` seconds, to see what other processes did to the catalog.
+    """Starts what `decide` says. It wakes at the next tick, when nudged, when a refresh ends, when
+    a source of a prompt table commits, and every `poll` seconds, to see what other processes did to
+    the catalog. `newest` gives the newest version of the log of a base table, for `Waves`.
 
     `spawn` makes worker threads (Spark wants its own kind of them). One process may have several
     schedulers on a catalog, and several processes one each: one leads, and leases keep apart what
@@ -115,6 +117,7 @@ class Scheduler:
         *,
         spawn: Spawn = spawn_thread,
         poll: float = 5.0,
+        newest: Callable[[str], int | None] = lambda log: None,
     ) -> None:
         self._port, self._clock, self._spawn, self._poll = port, clock, spawn, poll
         self._changed = threading.Condition()
@@ -127,6 +130,8 @@ class Scheduler:
         self._looked_at: dict[str, Timestamp] = {}
         self._periods: dict[str, Period] = {}
         self._waits: tuple[Wait, ...] = ()
+        self._waves = Waves(newest)
+        self._inside: set[int] = set()
         self._held: dict[str, tuple[str, Timestamp]] = {}
 
     @property
@@ -162,7 +167,10 @@ class Scheduler:
         return ended
 
     def nudge(self) -> None:
-        """Something changed: look again now."""
+        """Something changed: look again now. What a refresh of this scheduler has changed is seen
+        when it has ended."""
+        if threading.get_ident() in self._inside:
+            return
         with self._changed:
             self._nudged = True
             self._changed.notify_all()
@@ -190,12 +198,23 @@ class Scheduler:
                 failures += 1
                 pause = min(2.0 ** (failures - 1), LONGEST_BACK_OFF)
                 self._report(problem)
+            self._rest(pause)
+
+    def _rest(self, pause: float) -> None:
+        """Until something changed, a source has committed, or the time is over."""
+        until = time.monotonic() + pause
+        while (left := until - time.monotonic()) > 0:
+            step = min(left, self._waves.pause or left)
             with self._changed:
-                self._changed.wait_for(lambda: self._nudged or self._stopping, pause)
+                if self._changed.wait_for(lambda: self._nudged or self._stopping, step):
+                    return
+            if self._waves.look():
+                return
 
     def _round(self) -> float:
         """Decide once and act on it; the seconds until the next round."""
         leads = self._port.leads()
+        self._waves.look()
         now = self._clock.now()  # before the state: what runs in it then ran at `now` or later
         seen = self._port.state()
         with self._changed:
@@ -203,7 +222,9 @@ class Scheduler:
             self._periods = {n.id: n.period for n in state.nodes if n.period is not None}
         if not leads:
             self._waits = ()
+            self._waves.end()
             return self._poll
+        state = replace(state, nodes=self._waves.join(state.nodes, now))
         decisions = decide(state, now)
         if self._move_unchanged(state, decisions):
             return 0.0  # who reads them may be due now
@@ -272,11 +293,13 @@ class Scheduler:
             self._workers[start.dt] = self._spawn(lambda: self._work(start), f"dt-refresh-{name}")
 
     def _work(self, start: Start) -> None:
+        self._inside.add(threading.get_ident())
         try:
             self._port.run(start)
         except Exception as problem:
             self._report(problem)
         finally:
+            self._inside.discard(threading.get_ident())
             with self._changed:
                 self._remember(self._probed if start.metadata_only else self._attempted, start)
                 del self._running[start.dt]

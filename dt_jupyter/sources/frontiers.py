@@ -49,12 +49,13 @@ def resolve(
     of: Name,
     *,
     forecast: bool = False,
-) -> Frontier:
+) -> tuple[Frontier, dict[str, int]]:
     """The version of each source at `t`: the newest commit up to it for a table, exactly the
-    version committed for it for a dynamic table. Raises DT-2102, DT-2103 or DT-4101.
+    version committed for it for a dynamic table; and those of base tables which are not on record
+    yet. Raises DT-2102, DT-2103 or DT-4101.
 
-    A `forecast` records nothing, and takes a dynamic table as it stands: its own refresh to `t`,
-    which would come first, is not run.
+    A `forecast` takes a dynamic table as it stands: its own refresh to `t`, which would come first,
+    is not run.
     """
     versions: dict[str, int] = {}
     tables: dict[str, Callable[[], int]] = {}
@@ -71,11 +72,9 @@ def resolve(
             versions[source.table_id] = exact
             continue
         tables[source.table_id] = partial(_version, catalog, logs, source, t, of)
-    if forecast:
-        versions |= {table_id: compute() for table_id, compute in tables.items()}
-    else:
-        versions |= catalog.resolve_all(t, tables)
-    return Frontier(t, versions)
+    known = catalog.known_versions(t, tables) if tables and not forecast else {}
+    new = {table_id: compute() for table_id, compute in tables.items() if table_id not in known}
+    return Frontier(t, versions | known | new), new
 
 
 def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]]) -> None:

@@ -19,4 +19,9 @@ def compile_java(jvm: Any, name: str) -> Any:
     return compiler.getClassLoader().loadClass(name).newInstance()
 
 
-__all__ = ["compile_java"]
+def session_calls(session: Any) -> Any:
+    """`SessionCalls` for a classic session."""
+    return compile_java(session._jvm, "SessionCalls")
+
+
+__all__ = ["compile_java", "session_calls"]

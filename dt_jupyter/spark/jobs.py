@@ -8,6 +8,7 @@ give every run its own name. Groups nest: cancelling the outer one cancels the j
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from dt_jupyter.spark.activities import activity_step, current_activity
+from dt_jupyter.spark.compiled_java import session_calls
 from dt_jupyter.spark.job_purposes import DESCRIPTION, described_group
 from dt_jupyter.spark.job_tags import tag_of
 from dt_jupyter.spark.modes import is_connect
@@ -134,9 +136,8 @@ def count_jobs(spark: SparkSession, group: str) -> int | None:
 
 def job_ids(spark: SparkSession, group: str) -> list[int]:
     """The jobs that `group` has started so far, as `count_jobs` counts them; classic Spark only."""
-    context = spark.sparkContext
-    context._jsc.sc().listenerBus().waitUntilEmpty()
-    return list(context.statusTracker().getJobIdsForGroup(group))
+    found: list[int] = json.loads(session_calls(spark).jobs(spark.sparkContext._jsc, group))
+    return found
 
 
 @contextmanager

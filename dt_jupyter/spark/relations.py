@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
+from dt_jupyter.spark.compiled_java import session_calls
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.path_texts import path_of_text, path_of_uri
 from dt_jupyter.spark.plan_reads import FILE_SCHEMAS
@@ -66,30 +68,26 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
     if is_connect(spark):
         return _described(spark, name, temporary=temporary)
     session: Any = spark
-    catalog = session._jsparkSession.sessionState().catalog()
-    here = temporary and name.schema == catalog.getCurrentDatabase().lower()
-    if here and catalog.isTempView(identifier_of(session, name.table)):
+    calls, state = session_calls(session), session._jsparkSession.sessionState()
+    told = calls.find(state, name.schema, name.table, temporary)
+    return None if told is None else _relation(json.loads(told))
+
+
+def _relation(told: Mapping[str, Any]) -> CatalogRelation:
+    """What `SessionCalls.find` tells of."""
+    if told["kind"] == "TEMPORARY":
         return CatalogRelation(RelationKind.TEMPORARY_VIEW)
-    full = identifier_of(session, name.table, name.schema)
-    if not catalog.databaseExists(name.schema) or not catalog.tableExists(full):
-        return None
-    metadata = catalog.getTableMetadata(full)
-    if metadata.tableType().name() == "VIEW":
-        names, queried = metadata.schema().fieldNames(), metadata.viewQueryColumnNames()
-        text = view_text(
-            metadata.viewText().get(),
-            metadata.viewCatalogAndNamespace().last(),
-            tuple(names),
-            tuple(queried.apply(i) for i in range(queried.length())),
-        )
+    if told["kind"] == "VIEW":
+        names, queried = tuple(told["names"]), tuple(told["queried"])
+        text = view_text(told["text"], told["namespace"], names, queried)
         return CatalogRelation(RelationKind.VIEW, text=text)
-    provider, location = _held(metadata.provider()), _held(metadata.storage().locationUri())
+    provider, location = told["provider"], told["location"]
     provider = provider and provider.lower()
     return CatalogRelation(
         RelationKind.TABLE,
         provider,
         path_of_uri(location) if location is not None else None,
-        files=_stored_files(metadata) if provider in FILE_FORMATS else None,
+        files=_stored_files(told) if provider in FILE_FORMATS else None,
     )
 
 
@@ -99,23 +97,9 @@ def identifier_of(session: Any, table: str, schema: str | None = None) -> Any:
     return _class(session, _IDENTIFIER)(table, option.apply(schema) if schema else option.empty())
 
 
-def _held(option: Any) -> str | None:
-    """What an Option holds, as a text: one call of Java instead of two or three, and each refresh
-    looks all its sources up."""
-    text = str(option.toString())
-    return None if text == "None" else text.removeprefix("Some(").removesuffix(")")
-
-
-def _stored_files(metadata: Any) -> StoredFiles:
-    options = metadata.storage().properties().iterator()
-    pairs = []
-    while options.hasNext():
-        pair = options.next()
-        pairs.append((str(pair._1()), str(pair._2())))
-    names = metadata.partitionColumnNames()
-    columns = tuple(str(names.apply(i)) for i in range(names.length()))
-    tracked = bool(columns) and bool(metadata.tracksPartitionsInCatalog())
-    return StoredFiles(metadata.schema().json(), tuple(pairs), columns, tracked)
+def _stored_files(told: Mapping[str, Any]) -> StoredFiles:
+    columns, options = tuple(told["partitions"]), tuple(told["options"].items())
+    return StoredFiles(told["schema"], options, columns, bool(columns) and told["tracked"])
 
 
 def _class(session: Any, name: str) -> Any:

@@ -5,21 +5,105 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import Connection, event
 
 from dt_jupyter.engine.scheduling import EnginePort
 from dt_jupyter.model import Name, Reason
-from dt_jupyter.schedule import Start
+from dt_jupyter.schedule import Scheduler, Start
 from dt_jupyter.sources import source_names
 from dt_jupyter.spark import CatalogRelation
 from tests.spark.engine_lab import Lab
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class Ended:
+    """A worker whose work is done."""
+
+    def __init__(self, work: Callable[[], None], name: str) -> None:
+        work()
+
+    def join(self, timeout: float | None = None) -> None:
+        pass
+
+    def is_alive(self) -> bool:
+        return False
+
+
+@contextmanager
+def asked(lab: Lab) -> Iterator[Counter[str]]:
+    """What the catalog's file is asked while the block runs: statements of all kinds, and
+    transactions that read, that write, and that wait for the disk."""
+    counts, engine = Counter[str](), lab.context.catalog._engine.engine
+
+    def count(connection: Connection, _: object, text: str, *__: object) -> None:
+        known = {"BEGIN": "reads", "BEGIN IMMEDIATE": "writes"}
+        counts[known.get(text, "statements")] += not text.startswith("PRAGMA")
+        if text == "BEGIN IMMEDIATE" and connection.info["dt_synchronous"] == "FULL":
+            counts["durable"] += 1
+
+    event.listen(engine, "before_cursor_execute", count)
+    yield counts
+    event.remove(engine, "before_cursor_execute", count)
+
+
+def test_a_refresh_of_little_asks_the_catalog_little(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT, v INT", "1, 10", "2, 20")
+    lab.sql("CREATE VIEW seen AS SELECT id, v FROM item")
+    queries = {
+        "kept": "SELECT id, v FROM item",
+        "over": "SELECT v, count(*) AS n FROM seen GROUP BY v",
+    }
+    for name, query in queries.items():
+        lab.dynamic_table(name, query)
+    for name in queries:
+        lab.refresh(name)
+        with asked(lab) as nothing:
+            assert str(lab.engine.refresh(name).action) == "NO_DATA"
+        assert (nothing["reads"], nothing["writes"], nothing["durable"]) == (2, 1, 1), nothing
+        assert nothing["statements"] <= 16, nothing
+    lab.insert("item", "3, 30")
+    for name in queries:
+        with asked(lab) as one:
+            assert str(lab.engine.refresh(name).action) == "INCREMENTAL"
+        assert (one["writes"], one["durable"]) == (2, 1), one
+        assert one["statements"] <= 40, one
+        assert one["reads"] <= 8, one
+    lab.verified(*queries)
+
+
+def test_what_plain_spark_commits_goes_down_a_chain_of_seconds_at_one_time(quick_lab: Lab) -> None:
+    lab = quick_lab
+    lab.table("item", "id INT, v INT", "1, 10", "2, 20")
+    lab.dynamic_table("low", "SELECT id, v FROM item")
+    lab.sql("CREATE DYNAMIC TABLE high TARGET_LAG = '2 seconds' AS SELECT sum(v) AS s FROM low")
+    lab.sql("CREATE DYNAMIC TABLE slow TARGET_LAG = '5 minutes' AS SELECT max(v) AS m FROM low")
+    port = EnginePort(lab.context.graph)
+    scheduler = Scheduler(port, lab.context.clock, spawn=Ended, newest=port.newest)
+    scheduler._round()  # from here on it knows the log
+    assert not scheduler._waves.look()
+    lab.spark.sql("INSERT INTO item VALUES (3, 30)")
+    assert scheduler._waves.look()
+    before = {name: lab.engine.table(name).data_timestamp for name in ("low", "high", "slow")}
+    for _ in range(3):
+        scheduler._round()
+    low, high = (lab.engine.table(name).data_timestamp for name in ("low", "high"))
+    assert low == high != before["high"]
+    assert lab.engine.table("slow").data_timestamp in (before["slow"], low)
+    assert str(lab.engine.records("high", 1)[0].action) == "INCREMENTAL"
+    assert lab.rows("high") == [(60,)]
+    assert port.newest("s3a://elsewhere/item") is None
+    assert port.problems == []
 
 
 def due(lab: Lab, *names: str) -> tuple[EnginePort, list[str]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dt_jupyter.catalog import FAILURES_ALLOWED, Owner, Pin, StageRow, UnchangedTable
+from dt_jupyter.catalog import FAILURES_ALLOWED, Overtaken, Owner, Pin, StageRow, UnchangedTable
 from dt_jupyter.model import (
     Frontier,
     Reason,
@@ -175,6 +175,40 @@ def test_no_data_takes_the_frontier_that_it_is_given(lab: Lab) -> None:
     optimised = Frontier(at(20), {"table-t": 2})
     lab.catalog.no_data("id-a", MANUAL, at(20), replace(no_data(20), frontier=optimised))
     assert lab.dt().frontier == optimised
+
+
+@pytest.mark.parametrize("action", ["begin", "no_data"])
+def test_what_it_read_at_is_recorded_with_its_first_write(lab: Lab, action: str) -> None:
+    lab.refresh(10)
+
+    def write(now: float, after: int, **resolved: int) -> object:
+        if action == "no_data":
+            record = no_data(now, f"nd{now}")
+            return lab.catalog.no_data("id-a", MANUAL, at(now), record, after, resolved)
+        attempt = lab.catalog.begin("id-a", MANUAL, at(now), f"q{now}", 30, (), after, resolved)
+        return lab.catalog.fail(attempt, failure(attempt))
+
+    write(20, 1, t=5, u=6)
+    assert lab.catalog.resolved(at(20)) == {"t": 5, "u": 6}
+    history = states(lab)
+    lab.catalog.resolve(at(30), "t", lambda: 7)  # another one was first
+    with pytest.raises(Overtaken):
+        write(30, 1, t=8, u=9)
+    with pytest.raises(Overtaken):
+        write(40, 0, t=8)
+    assert lab.catalog.resolved(at(30)) == {"t": 7}
+    assert lab.catalog.resolved(at(40)) == {}
+    assert states(lab) == history
+    write(30, 1, t=7, u=9)
+    assert lab.catalog.resolved(at(30)) == {"t": 7, "u": 9}
+
+
+def test_no_data_is_not_recorded_of_a_table_that_must_be_made_anew_since(lab: Lab) -> None:
+    lab.refresh(10)
+    lab.catalog.update("id-a", needs_reinit=WHY)
+    with pytest.raises(Overtaken):
+        lab.catalog.no_data("id-a", MANUAL, at(20), no_data(20), 1)
+    assert lab.dt().data_timestamp == at(10)
 
 
 def test_no_data_needs_data_before(lab: Lab) -> None:

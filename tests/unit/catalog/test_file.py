@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 
 from dt_jupyter.catalog import Attempt, Catalog, Owner, running, schema
 from dt_jupyter.catalog.migrations import MIGRATIONS
@@ -51,6 +51,24 @@ def columns(path: Path) -> dict[str, list[str]]:
 def test_migrations_make_what_the_code_expects(lab: Lab) -> None:
     expected = {t.name: [c.name for c in t.columns] for t in schema.METADATA.sorted_tables}
     assert columns(lab.path) == expected
+
+
+def test_only_what_outlives_a_process_waits_for_the_disk(lab: Lab) -> None:
+    lab.make("a")
+    commits: list[int] = []
+
+    def note(connection: Connection) -> None:
+        commits.append(connection.exec_driver_sql("PRAGMA synchronous").scalar() or 0)
+
+    event.listen(lab.catalog._engine.engine, "commit", note)
+    attempt = lab.begin(10)
+    assert lab.catalog.heartbeat(attempt)
+    assert commits == [1, 1]  # NORMAL
+    with lab.open(replace(HERE, uid="another")) as other:
+        assert [lease.attempt for lease in other.running()] == [attempt.id]
+    lab.finish(attempt)
+    lab.catalog.update("id-a", comment="lasting")
+    assert set(commits[2:]) == {2}  # FULL
 
 
 def test_the_file_is_durable_and_shared(lab: Lab) -> None:
@@ -286,7 +304,7 @@ def test_a_file_locked_for_too_long_is_said_to_be(
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from sqlalchemy import event
+from sqlalchemy import Connection, event
 from dt_jupyter.catalog import Catalog, Owner
 from dt_jupyter.model import *
 path, nth = Path(sys.argv[1]), int(sys.argv[2])

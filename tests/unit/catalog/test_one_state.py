@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
 
 from dt_jupyter.catalog import Catalog, Owner, StageRow
 from dt_jupyter.model import Frontier, SchedulingState
@@ -76,6 +76,44 @@ def test_all_that_is_read_in_it_is_one_transaction(lab: Lab, asked: Counter[str]
     assert asked["transactions"] == 1
     assert lab.catalog.by_id("id-a") is not None
     assert asked["transactions"] == 2
+
+
+def test_who_asks_of_one_table_reads_the_rows_of_that_alone(lab: Lab, asked: Counter[str]) -> None:
+    lab.make("a", "b")
+    lab.refresh(10)
+    apart = read_all(lab.catalog, "id-a")
+    asked.clear()
+    statements = Counter[str]()
+
+    def count(_: Any, __: Any, text: str, *___: Any) -> None:
+        statements[text.split("FROM")[1].split(maxsplit=1)[0] if "FROM" in text else text] += 1
+
+    event.listen(lab.catalog._engine.engine, "before_cursor_execute", count)
+    with lab.catalog.one_state(whole=False):
+        for _ in range(2):
+            assert read_all(lab.catalog, "id-a") == apart
+            assert lab.catalog.get_all([name("a"), name("zz")]) == {name("a"): lab.dt("a")}
+            assert lab.catalog.warehouse("DEFAULT") == lab.catalog.warehouse("default")
+    event.remove(lab.catalog._engine.engine, "before_cursor_execute", count)
+    assert asked["transactions"] == 1
+    del statements["BEGIN"]
+    assert statements.pop("dynamic_table") == 2  # by its id, and by its name
+    assert set(statements.values()) == {1}
+
+
+def test_work_that_takes_long_reads_what_is_there_then(lab: Lab) -> None:
+    lab.make("a")
+    with second(lab) as other, lab.catalog.one_state(whole=False):
+        before = lab.dt("a")
+        with lab.catalog.each_state():
+            other.update("id-a", scheduling=SchedulingState.SUSPENDED)
+            assert lab.dt("a").scheduling is SchedulingState.SUSPENDED
+            other.update("id-a", scheduling=SchedulingState.ACTIVE)
+            assert lab.dt("a") == before
+        other.update("id-a", comment="seen")
+        assert lab.dt("a").comment == "seen"  # the first question after it
+        other.update("id-a", comment="not yet")
+        assert lab.dt("a").comment == "seen"
 
 
 def test_what_others_write_meanwhile_is_seen_after_it(lab: Lab) -> None:

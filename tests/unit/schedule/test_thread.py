@@ -138,7 +138,8 @@ class Bench:
     def __init__(self, *nodes: Node, **options: Any) -> None:
         self.wall = Wall()
         self.port = Port(self.wall, *nodes, **options)
-        self.scheduler = Scheduler(self.port, Clock(self.wall), poll=3600)
+        self.versions: dict[str, int] = {}
+        self.scheduler = Scheduler(self.port, Clock(self.wall), poll=3600, newest=self.versions.get)
 
     def settle(self) -> None:
         """Until a whole round has passed that began after this call."""
@@ -215,6 +216,22 @@ def test_downstream_begins_when_its_upstream_ends_without_a_nudge(
     assert [wait.reason.code for wait in lab.scheduler.waits()] == ["UPSTREAM_PENDING"]
     lab.port.gate["a"].set()
     assert lab.started() == ("b", FIRST)
+
+
+def test_a_commit_is_noticed_without_a_nudge_and_starts_what_reads_it(
+    bench: Callable[..., Bench],
+) -> None:
+    prompt = replace(node("a", lag=3), logs=("/t",), duration=0.1)
+    lab = bench(prompt, replace(node("b", "a", lag=3), duration=0.1))
+    lab.scheduler.start()
+    assert [lab.started() for _ in range(2)] == [("a", -0.5), ("b", -0.5)]
+    lab.ended()
+    lab.nothing_started()
+    lab.wall.forward(0.2)
+    lab.versions["/t"] = 1
+    assert [lab.started() for _ in range(2)] == [("a", 0.2), ("b", 0.2)]
+    lab.ended()
+    lab.nothing_started()
 
 
 def test_a_busy_tick_is_skipped_down_the_graph(bench: Callable[..., Bench]) -> None:
