@@ -35,6 +35,7 @@ def engine_status(context: Context) -> dict[str, Any]:
         ],
         "kept_columns": _kept_memory(context),
         "kept_by_kind": _kept_by_kind(context),
+        "disk_cache": context.refresher.disk.describe(),
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": {} if context.access.bound else scheduling.waits(),
         "sinks": [
@@ -53,6 +54,8 @@ def engine_status(context: Context) -> dict[str, Any]:
 def _problems(context: Context) -> Iterator[str]:
     catalog, logs = context.catalog, context.sources.logs
     yield from context.scheduling.port.problems
+    if (problem := context.refresher.disk.problem) is not None:
+        yield problem
     yield from _lost(context)
     yield from find_early_commits(
         catalog, logs, [s for t in catalog.list() for s in t.definition.sources]

@@ -123,6 +123,7 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.disk_cache import DiskCache as DiskCache, column_cache as column_cache
 from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
