@@ -34,6 +34,8 @@ _NEW_SHARE = 0.01
 """A version with so few of its bytes in new files is read as it is, and the next base."""
 _CHANGED_SHARE = 0.05
 """Of a table's rows so many may change before a later version is its base."""
+_CACHED_SHARE = 0.5
+"""Of a base's bytes so many are in files with columns on the disk, or another base is made."""
 _MOST_CHANGES = Small(rows=1_000_000, bytes=256 << 20)
 
 _ChangesKey = tuple[int, tuple[str, ...], int]
@@ -112,6 +114,8 @@ class BaseVersions:
         """Whose rows the version's are found by; None: by its own."""
         with self._lock:
             known = self._bases.get(str(files.log.path))
+        if known is None:
+            known = self._base_on_disk(files)
         if known is None or not known.is_alike(files):
             self._move(files)
             return None
@@ -123,6 +127,24 @@ class BaseVersions:
             return None
         return known
 
+    def _base_on_disk(self, files: VersionFiles) -> _Base | None:
+        """The base of another process, where the columns of most of its files are on the disk: as
+        good a base as any version that the log has."""
+        disk, log = self.columns.disk, files.log
+        version = None if disk is None else disk.base_of(str(log.path))
+        if disk is None or version is None or not 0 <= version < files.version:
+            return None
+        try:
+            before = self.columns.files(log, version)
+        except LakeError:
+            return None
+        cached = sum(int(a["size"]) for a in before.actions if disk.has(before.path_of(a)))
+        if cached < _CACHED_SHARE * before.bytes:
+            return None
+        self._move(before)
+        with self._lock:
+            return self._bases.get(str(log.path))
+
     def _move(self, files: VersionFiles) -> None:
         """Makes a version the base of its table."""
         made = _Base(files, files.log.metadata(files.version), files.log.kept)
@@ -133,6 +155,8 @@ class BaseVersions:
             for key in (k for k in self._rows if k[0] == before.number):
                 self._rows.pop(key)
         self.columns.known.hold(files)
+        if self.columns.disk is not None:
+            self.columns.disk.keep_base(str(files.log.path), files.version, files.bytes)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """What to add to the base's rows, with weights. NotSupported where it is not few rows."""

@@ -6,6 +6,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -40,9 +42,12 @@ class DiskCache:
     damaged: int = 0
     problem: str | None = None
     _pending: OrderedDict[ColumnKey, CachedValues] = field(default_factory=OrderedDict)
+    _bases: dict[str, int] = field(default_factory=dict)
+    """Versions by table, to be written down."""
     _bytes: int = 0
-    _room: int | None = None
-    """So many bytes are written before the folder is looked at again; None: it never was."""
+    _room: int = 0
+    """So many bytes are written before the folder is looked at again."""
+    _swept: bool = False
     _quiet_at: float = 0.0
     _flushing: bool = False
     _writer: threading.Thread | None = None
@@ -77,11 +82,30 @@ class DiskCache:
                 return
             self._pending[key] = values
             self._bytes += values.nbytes
-            self._quiet_at = monotonic() + _QUIET_SECONDS
-            if self._writer is None:  # not a daemon: a process that ends has written its columns
-                self._writer = threading.Thread(target=self._write_all, name="dt-disk-cache")
-                self._writer.start()
-            self._ready.notify_all()
+            self._start()
+
+    def has(self, data_file: str) -> bool:
+        """Whether some columns of a data file are there."""
+        return self._on and self._files.has(data_file)
+
+    def base_of(self, table: str) -> int | None:
+        """The version of a table that some process read by its columns last."""
+        return self._files.base_of(table) if self._on else None
+
+    def keep_base(self, table: str, version: int, size: int) -> None:
+        """Writes down a version of a table of so many bytes, later, in a thread."""
+        if self._on and size >= _LEAST_BYTES:
+            with self._ready:
+                self._bases[table] = version
+                self._start()
+
+    def _start(self) -> None:
+        """The caller holds the lock."""
+        self._quiet_at = monotonic() + _QUIET_SECONDS
+        if self._writer is None:  # not a daemon: a process that ends has written its columns
+            self._writer = threading.Thread(target=self._write_all, name="dt-disk-cache")
+            self._writer.start()
+        self._ready.notify_all()
 
     def forget(self, data_file: str) -> None:
         """Removes the columns of a file that no version of its table has any more."""
@@ -113,7 +137,7 @@ class DiskCache:
 
         try:
             while (taken := self._take()) is not None:
-                self._write(*taken)
+                taken()
         except (OSError, pa.ArrowException) as e:
             self._end(e)
         finally:
@@ -122,39 +146,54 @@ class DiskCache:
                     self._writer = None
                 self._ready.notify_all()
 
-    def _take(self) -> tuple[ColumnKey, CachedValues] | None:
+    def _take(self) -> Callable[[], None] | None:
         """What is to be written next, when it is time to."""
         with self._ready:
-            while self._pending:
+            while self._pending or self._bases:
                 left = self._quiet_at - monotonic()
                 if left <= 0 or self._flushing or self._bytes > _PENDING_BYTES // 2:
-                    key, values = self._pending.popitem(last=False)
-                    self._bytes -= values.nbytes
-                    return key, values
+                    return self._take_now()
                 self._ready.wait(left)
             self._writer = None
             return None
 
+    def _take_now(self) -> Callable[[], None]:
+        """Columns first: a base without them is none. The caller holds the lock."""
+        if self._pending:
+            key, values = self._pending.popitem(last=False)
+            self._bytes -= values.nbytes
+            return lambda: self._write(key, values)
+        bases, self._bases = self._bases, {}
+        return lambda: self._write_bases(bases)
+
     def _write(self, key: ColumnKey, values: CachedValues) -> None:
-        if self._room is None:
-            self._files.create()
-            self._files.sweep()
+        self._prepare()
         if self._files.file_of(key).exists():
             return
-        if self._room is None or values.nbytes > self._room:
+        if values.nbytes > self._room:
             room = self._files.make_room(self.most_bytes, values.nbytes)
             self._room = min(room, max(_LOOKED_BYTES, values.nbytes))
-        if values.nbytes > self._room:
-            return
-        try:
-            self._room -= self._files.store(key, values)
-        except FileNotFoundError:  # the folder was removed meanwhile
-            self._room = None
+        if values.nbytes <= self._room:
+            with suppress(FileNotFoundError):  # the folder was removed meanwhile
+                self._room -= self._files.store(key, values)
+
+    def _write_bases(self, bases: Mapping[str, int]) -> None:
+        self._prepare()
+        for table, version in bases.items():
+            self._files.store_base(table, version)
+
+    def _prepare(self) -> None:
+        """Makes the folder, also one that was removed; looks through it once."""
+        self._files.create()
+        if not self._swept:
+            self._files.sweep()
+            self._swept = True
 
     def _end(self, problem: Exception) -> None:
         with self._ready:
             self._on = False
             self._pending.clear()
+            self._bases.clear()
             self._bytes = 0
         told = getattr(problem, "strerror", None) or problem
         self.problem = (

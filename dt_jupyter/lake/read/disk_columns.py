@@ -97,6 +97,23 @@ class ColumnFolder:
             os.utime(file)  # used last
         return values
 
+    def has(self, data_file: str) -> bool:
+        """Whether there is a column of a data file, of whatever time and size."""
+        return self._folder_of(data_file).is_dir()
+
+    def store_base(self, table: str, version: int) -> None:
+        """Writes down which version of a table is read by its columns here."""
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        draft = self.path / f"{uuid.uuid4().hex}.tmp"
+        draft.write_text(str(version))
+        draft.replace(self._base_file(table))
+
+    def base_of(self, table: str) -> int | None:
+        """The version that was written down last; no more than a hint."""
+        with suppress(OSError, ValueError):
+            return int(self._base_file(table).read_text())
+        return None
+
     def forget(self, data_file: str) -> None:
         """Removes the columns of a data file."""
         shutil.rmtree(self._folder_of(data_file), ignore_errors=True)
@@ -141,6 +158,9 @@ class ColumnFolder:
         with suppress(FileNotFoundError):
             return [f for f in self.path.iterdir() if f.is_dir()]
         return []
+
+    def _base_file(self, table: str) -> Path:
+        return self.path / f"{xxhash.xxh3_64_hexdigest(table.encode())}.base"
 
     def _folder_of(self, data_file: str) -> Path:
         return self.path / xxhash.xxh3_64_hexdigest(data_file.encode())

@@ -186,8 +186,11 @@ class VersionFiles:
     @cached_property
     def footers(self) -> Sequence[FileFooter]:
         """By action."""
-        paths = (data_file(self.log.path, unquote(a["path"])) for a in self.actions)
-        return [self.open_footer(path) for path in paths]
+        return [self.open_footer(self.path_of(a)) for a in self.actions]
+
+    def path_of(self, action: Action) -> str:
+        """Where a file of the version is."""
+        return data_file(self.log.path, unquote(action["path"]))
 
 
 @dataclass
