@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.caches import TEXT_MEMORY
 from dt_jupyter.model import Right
 from dt_jupyter.sources import find_early_commits, lost_error, lost_names
 
@@ -84,8 +85,9 @@ def _kept_memory(context: Context) -> str:
 
 
 def _kept_by_kind(context: Context) -> dict[str, str]:
-    """Of that memory, what takes it, the most first."""
-    caches = sorted(context.refresher.small.columns.memory.caches, key=lambda c: -c.bytes)
+    """Of that memory, what takes it, the most first, and what texts of all engines take."""
+    caches = [*context.refresher.small.columns.memory.caches, *TEXT_MEMORY.caches]
+    caches.sort(key=lambda c: -c.bytes)
     return {c.kind: f"{c.bytes / _MEGABYTE:,.1f} MB" for c in caches if c.bytes}
 
 

@@ -115,7 +115,7 @@ class Refresher:
     def __post_init__(self) -> None:
         self.disk = column_cache(self.tuning.disk_cache_bytes)
         self.small = self._no_snapshots()
-        self.evaluator = Evaluator(self.tuning.evaluated_rows)
+        self.evaluator = Evaluator(self.tuning.evaluated_rows, self.small.columns.memory)
         self._compilations = Compilations(self.definer, self.sources.logs)
         self._chooser = Chooser(
             self.sources, self.definer, self.sessions, self._compilations, self.tuning

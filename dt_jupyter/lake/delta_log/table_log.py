@@ -84,6 +84,7 @@ class TableLog:
         self._dir = self.path / "_delta_log"
         self._prefix = str(self._dir) + os.sep
         self._lock = threading.RLock()
+        self.kept = KeptRows()
         self._forget()
 
     def _forget(self) -> None:
@@ -95,7 +96,7 @@ class TableLog:
         self._size: tuple[int, TableSize] | None = None
         self._past: deque[tuple[int, int, Metadata]] = deque(maxlen=_PAST)
         self._commits = Remembered()
-        self.kept = KeptRows()
+        self.kept = self.kept.renew()
 
     # -- versions -------------------------------------------------------------------------------
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from dt_jupyter.caches import Cache
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.base_versions import BaseVersions
-from dt_jupyter.lake.read.cache_memory import Cache
-from dt_jupyter.lake.read.column_memory import row_width
+from dt_jupyter.lake.read.column_memory import row_width, table_bytes
 from dt_jupyter.lake.read.disk_cache import DiskCache
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
@@ -242,7 +242,7 @@ class SmallTables:
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         """A table is asked for at both ends of a change, and not at older ones again."""
-        self._kept.put(key, rows, rows.nbytes)
+        self._kept.put(key, rows, table_bytes(rows))
         alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
         for old in alike[:-_ENDS]:
             self._kept.pop(old)

@@ -8,11 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.read.cache_memory import Cache, CacheMemory
-from dt_jupyter.lake.read.column_memory import pack, packed_type, put, row_width, unpack
+from dt_jupyter.lake.read.column_memory import (
+    COLUMN_BYTES,
+    pack,
+    packed_type,
+    put,
+    row_width,
+    unpack,
+)
 from dt_jupyter.lake.read.disk_cache import DiskCache
 from dt_jupyter.lake.read.disk_columns import INDEX, CachedValues, ColumnKey
 from dt_jupyter.lake.read.file_columns import Constants, FileColumns, open_data_file
@@ -189,7 +196,7 @@ class KeptColumns:
             index = self._index(of, keys, len(wanted.values))
             known = search(keys, wanted) if index is None else look_up(index, keys, wanted)
             if len(known) <= _LOOKED_UP_ROWS:
-                self._looked_up.put(key, known, known.nbytes)
+                self._looked_up.put(key, known, known.nbytes + COLUMN_BYTES)
         return known
 
     def _index(self, of: _StoredIn, keys: pa.Array, wanted: int) -> KeyIndex | None:
@@ -277,7 +284,7 @@ class KeptColumns:
         with self._lock:
             for key, values in read.items():
                 self._of_file.setdefault(key[0][0], set()).add(key)
-                self._values.put(key, values, values.nbytes)
+                self._values.put(key, values, values.nbytes + COLUMN_BYTES)
         if self.disk is not None:
             for key, values in read.items():
                 self.disk.keep(key, values)

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import DiskCache, TableLog, ValueInterval
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.lake.read import (
     base_versions,
-    cache_memory,
     disk_cache,
     kept_columns,
     wanted_rows,
@@ -113,7 +113,9 @@ def is_in(value: Any, interval: ValueInterval) -> bool:
 
 
 def base_of(bases: BaseVersions, log: TableLog) -> int:
-    return bases._bases[str(log.path)].files.version
+    found = bases._bases.get(str(log.path))
+    assert found is not None
+    return found.files.version
 
 
 def live(spark: SparkSession, log: TableLog, seed: int, count: int = 6) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import SmallTables
-from dt_jupyter.lake.read import cache_memory, disk_cache, kept_columns
+from dt_jupyter.lake.read import disk_cache, kept_columns
 from dt_jupyter.lake.read.file_columns import open_data_file
 from dt_jupyter.refresh import inputs, stage_run
 from tests.cases import some

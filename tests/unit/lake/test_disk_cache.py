@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import DiskCache, TableLog
-from dt_jupyter.lake.read import cache_memory, disk_cache, disk_columns, kept_columns
+from dt_jupyter.lake.read import disk_cache, disk_columns, kept_columns
 from dt_jupyter.lake.read.disk_columns import INDEX, ColumnFolder, ColumnKey
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.key_index import KeyIndex, index_keys
