@@ -52,6 +52,7 @@ from .errors import (
     TableLocked as TableLocked,
     VersionGone as VersionGone,
 )
+from .file_systems import REMOTE_KINDS as REMOTE_KINDS, file_system_of as file_system_of
 from .files.file_list import (
     FileList as FileList,
     ListChange as ListChange,

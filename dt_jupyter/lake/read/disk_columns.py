@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import xxhash
 
+from dt_jupyter.lake.file_systems import REMOTE_KINDS, file_system_of
 from dt_jupyter.lake.read.key_index import KeyIndex
 from dt_jupyter.lake.read.table_files import DataFileKey
 
@@ -52,8 +53,11 @@ class ColumnFolder:
     path: Path
 
     def create(self) -> None:
-        """For this user alone. PermissionError where it is another's."""
+        """For this user alone. PermissionError where it is another's; OSError where it is another
+        machine's, which may take the pages of a mapped file away."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (kind := file_system_of(self.path)) in REMOTE_KINDS:
+            raise OSError(f"it is on {kind}; XDG_CACHE_HOME may name a folder of this machine")
         if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
             raise PermissionError(f"{self.path} belongs to another user")
         self.path.chmod(0o700)

@@ -390,3 +390,15 @@ def test_a_process_that_ends_has_written(log: TableLog, tmp_path: Path) -> None:
     assert rows_of(later, log) == rows_of(KeptColumns(), log)
     assert later.disk is not None
     assert later.disk.hits == len(NAMES)
+
+
+def test_no_folder_of_another_machine_is_used(
+    log: TableLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pages of a mapped file that another machine removes are gone."""
+    monkeypatch.setattr(disk_columns, "file_system_of", lambda path: "nfs4")
+    kept = process(tmp_path / "c")
+    written(kept, log)
+    assert kept.disk is not None
+    assert "nfs4" in str(kept.disk.problem)
+    assert files_in(tmp_path / "c") == []
