@@ -48,6 +48,7 @@ class DiskCache:
     _room: int = 0
     """So many bytes are written before the folder is looked at again."""
     _swept: bool = False
+    _looked: bool = False
     _quiet_at: float = 0.0
     _flushing: bool = False
     _writer: threading.Thread | None = None
@@ -62,6 +63,8 @@ class DiskCache:
         if not self._on or rows < _LEAST_ROWS:
             return None
         self._quiet_at = monotonic() + _QUIET_SECONDS
+        if not self._is_own():
+            return None
         try:
             found = self._files.load(key)
         except FileNotFoundError:
@@ -72,6 +75,16 @@ class DiskCache:
             return None
         self.hits += 1
         return found
+
+    def _is_own(self) -> bool:
+        """Whether the folder may be read; looked at once."""
+        if not self._looked:
+            try:
+                self._files.require_own()
+            except OSError as e:
+                self._end(e)
+            self._looked = True
+        return self._on
 
     def keep(self, key: ColumnKey, values: CachedValues) -> None:
         """Writes values later, in a thread."""

@@ -53,14 +53,19 @@ class ColumnFolder:
     path: Path
 
     def create(self) -> None:
-        """For this user alone. PermissionError where it is another's; OSError where it is another
-        machine's, which may take the pages of a mapped file away."""
+        """For this user alone."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.require_own()
+        self.path.chmod(0o700)
+
+    def require_own(self) -> None:
+        """PermissionError where the folder is another user's; OSError where it is another
+        machine's, which may take the pages of a mapped file away."""
         if (kind := file_system_of(self.path)) in REMOTE_KINDS:
             raise OSError(f"it is on {kind}; XDG_CACHE_HOME may name a folder of this machine")
-        if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
-            raise PermissionError(f"{self.path} belongs to another user")
-        self.path.chmod(0o700)
+        with suppress(FileNotFoundError):
+            if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
+                raise PermissionError(f"{self.path} belongs to another user")
 
     def file_of(self, key: ColumnKey) -> Path:
         name = xxhash.xxh3_128_hexdigest(_key_text(key)) + _SUFFIX

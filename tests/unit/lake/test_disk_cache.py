@@ -353,6 +353,13 @@ def test_no_folder_of_others_is_used(
     assert kept.disk is not None
     assert "belongs to another user" in str(kept.disk.problem)
     assert files_in(tmp_path / "c") == []
+    monkeypatch.setattr(os, "getuid", lambda: mine)
+    written(process(tmp_path / "c"), log)
+    monkeypatch.setattr(os, "getuid", lambda: mine + 1)
+    kept = process(tmp_path / "c")
+    written(kept, log)
+    assert kept.disk is not None
+    assert kept.disk.hits == 0
 
 
 def test_short_columns_and_a_cache_of_no_bytes_are_not_written(
@@ -396,9 +403,13 @@ def test_no_folder_of_another_machine_is_used(
     log: TableLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages of a mapped file that another machine removes are gone."""
-    monkeypatch.setattr(disk_columns, "file_system_of", lambda path: "nfs4")
-    kept = process(tmp_path / "c")
-    written(kept, log)
-    assert kept.disk is not None
-    assert "nfs4" in str(kept.disk.problem)
-    assert files_in(tmp_path / "c") == []
+    for there in (False, True):
+        monkeypatch.setattr(disk_columns, "file_system_of", lambda path: "nfs4")
+        kept = process(tmp_path / "c")
+        written(kept, log)
+        assert kept.disk is not None
+        assert "nfs4" in str(kept.disk.problem)
+        assert kept.disk.hits == 0
+        assert bool(files_in(tmp_path / "c")) == there
+        monkeypatch.setattr(disk_columns, "file_system_of", lambda path: "ext4")
+        written(process(tmp_path / "c"), log)
