@@ -15,18 +15,21 @@ _T = TypeVar("_T")
 
 
 def text_cache(
-    kind: str, bytes_per_character: int, memory: CacheMemory = TEXT_MEMORY
+    kind: str,
+    bytes_per_character: int,
+    most_bytes: int = 4 << 20,
+    memory: CacheMemory = TEXT_MEMORY,
 ) -> Callable[
     [Callable[Concatenate[str, _P], _T]],
     Callable[Concatenate[str, _P], _T],
 ]:
-    """Caches a function of a text, and of more that has a hash. Its results, with the text, take so
-    many bytes for a character: measure them."""
+    """Caches a function of a text, and of more that has a hash, in `most_bytes`. Its results, with
+    the text, take so many bytes for a character: measure them."""
 
     def decorate(
         call: Callable[Concatenate[str, _P], _T],
     ) -> Callable[Concatenate[str, _P], _T]:
-        cache: Cache[tuple[object, ...], tuple[_T]] = Cache(memory, kind)
+        cache: Cache[tuple[object, ...], tuple[_T]] = Cache(memory, kind, most_bytes)
 
         @wraps(call)
         def cached(text: str, /, *more: _P.args, **named: _P.kwargs) -> _T:

@@ -73,7 +73,7 @@ def to_frontier(text: str | None) -> Frontier | None:
     return None if text is None else _frontier(text)
 
 
-@text_cache("frontiers", 6)
+@text_cache("frontiers", 6, most_bytes=1 << 20)
 def _frontier(text: str) -> Frontier:
     return Frontier.from_json(json.loads(text))
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.lake.change.feed_cache import feed_cache
 from dt_jupyter.lake.delta_log.active_files import ACTION_BYTES, LiveFiles
+from dt_jupyter.lake.delta_log.commits import Remembered
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.log_replay import Action
@@ -218,12 +219,18 @@ class KnownFiles:
     _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Versions that stay, by table."""
 
+    _remembered: dict[str, Remembered] = field(default_factory=dict)
+    """The commits of each log that is read by its files."""
+
     def __post_init__(self) -> None:
         self._lock = self.memory.lock
         self._footers: Cache[str, FileFooter] = Cache(self.memory, "footers")
         self._vectors: Cache[str, _Vectors] = Cache(self.memory, "deletion vectors")
         self._logs: Cache[tuple[str, bool], LiveFiles] = Cache(self.memory, "lists of files")
         self._feeds = feed_cache(self.memory)
+        self._commits: Cache[str, Remembered] = Cache(
+            self.memory, "commits", dropped=self._forget_commits
+        )
 
     def at(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
         """The files of a version, for whoever changes them with all that the log tells of their
@@ -234,6 +241,8 @@ class KnownFiles:
         self._logs.put(key, known, known.bytes)
         log.bring(found)
         log.kept.share(self._feeds)
+        self._remembered[str(log.path)] = log.remembered
+        self._commits.put(str(log.path), log.remembered, log.remembered.bytes)
         with self._lock:
             gone = self._gone_with(log, version, found)
         for path in (data_file(log.path, unquote(p)) for p in gone):
@@ -241,6 +250,11 @@ class KnownFiles:
             self._vectors.pop(path)
             self.forget(path)
         return VersionFiles(log, version, found, self._footer)
+
+    def _forget_commits(self, path: str) -> None:
+        found = self._remembered.pop(path, None)
+        if found is not None:
+            found.clear()
 
     def _gone_with(self, log: TableLog, version: int, actions: Sequence[Action]) -> frozenset[str]:
         """Which files only versions had that nobody asks for any more, now that one asks for this.

@@ -11,7 +11,7 @@ def test_results_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache_memory, "is_memory_short", lambda: False)
     memory, called = CacheMemory(3 * (ENTRY_BYTES + 10 * 10)), []
 
-    @text_cache("tests", 10, memory)
+    @text_cache("tests", 10, memory=memory)
     def double(text: str, times: int = 2) -> str | None:
         called.append(text)
         return text * times or None
@@ -31,7 +31,7 @@ def test_results_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_is_not_cached() -> None:
     called = []
 
-    @text_cache("errors", 1, CacheMemory(1_000))
+    @text_cache("errors", 1, memory=CacheMemory(1_000))
     def fail(text: str) -> None:
         called.append(text)
         raise ValueError(text)
