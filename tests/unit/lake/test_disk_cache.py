@@ -111,6 +111,18 @@ def test_another_process_maps_what_was_decoded(
     assert later.disk.hits == len(NAMES)  # once each
 
 
+def test_what_leaves_the_memory_comes_back_from_the_disk(
+    log: TableLog, tmp_path: Path, decoded: list[str]
+) -> None:
+    small = KeptColumns(most_bytes=20_000, disk=DiskCache(tmp_path / "c", MOST))
+    rows = written(small, log)
+    assert {c.bytes for c in small.memory.caches if c.kind == "columns"} != {0}
+    decoded.clear()
+    assert [rows_of(small, log) for _ in range(3)] == [rows] * 3
+    assert decoded == []
+    assert small.memory.bytes <= 20_000
+
+
 def look(kept: KeptColumns, log: TableLog, value: int) -> pa.Table:
     wanted = WantedRows("k", pa.array([value, value + 1], pa.int64()), nulls=False)
     found = kept.select(kept.files(log, log.version()), ("k", "text"), wanted, 10**6)
@@ -413,3 +425,40 @@ def test_no_folder_of_another_machine_is_used(
         assert bool(files_in(tmp_path / "c")) == there
         monkeypatch.setattr(disk_columns, "file_system_of", lambda path: "ext4")
         written(process(tmp_path / "c"), log)
+
+
+CACHED = {
+    "texts in a dictionary": pa.array(["a", None, "b", "a"]).dictionary_encode(),
+    "a slice": pa.array(range(100), pa.int32()).slice(7, 20),
+    "truth": pa.array([True, None, False] * 9),
+    "only NULLs": pa.nulls(5, pa.date32()),
+    "no rows": pa.array([], pa.string()),
+    "structs": pa.array([{"a": 1, "b": [None, "x"]}, None]),
+    "short decimals": pa.array([Decimal(1), None], pa.decimal128(12, 2)).cast(pa.decimal64(12, 2)),
+    "times": pa.array([1, None, 3], pa.timestamp("us", "UTC")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CACHED)
+def test_every_kind_of_column_is_the_same_in_mapped_memory(tmp_path: Path, kind: str) -> None:
+    files, key = ColumnFolder(tmp_path / "c"), (("/t", 1, 2, 3), 0, "c", kind)
+    files.create()
+    files.store(key, CACHED[kind])
+    found = files.load(key)
+    assert isinstance(found, pa.Array)
+    found.validate(full=True)
+    assert (found, found.type) == (CACHED[kind], CACHED[kind].type)
+
+
+@pytest.mark.parametrize("keys", [[3, None, 1, 3], [None, 1, 2], [5, 4, 3]])
+def test_an_index_is_the_same_in_mapped_memory(tmp_path: Path, keys: list[int | None]) -> None:
+    files, key = ColumnFolder(tmp_path / "c"), (("/t", 1, 2, 3), 0, "c", INDEX)
+    files.create()
+    index = index_keys(pa.array(keys, pa.int16()))
+    assert index is not None
+    files.store(key, index)
+    found = files.load(key)
+    assert isinstance(found, KeyIndex)
+    wanted = np.array([3, 5], np.int16)
+    assert found.find(wanted).tolist() == index.find(wanted).tolist()
+    assert found.values.dtype == index.values.dtype
