@@ -138,7 +138,7 @@ class DiskCache:
 
     def describe(self) -> str:
         """What it takes of the disk, and how often it was of use."""
-        if not self._on:
+        if not self._on or not self._is_own():
             return "off"
         used, most = self._files.bytes() / (1 << 20), self.most_bytes / (1 << 20)
         return f"{used:,.1f} MB of {most:,.0f} MB, {self.hits:,} columns read"

@@ -39,6 +39,8 @@ _FREE_SHARE = 0.1
 """Of the disk's free bytes, and those that are taken already, so many may be taken."""
 _DRAFT_SECONDS = 3600
 """An older draft is of a process that ended."""
+_BASE_SECONDS = 30 * 24 * 3600
+"""Which version of a table was read last is forgotten after so long."""
 
 
 class DamagedFile(Exception):
@@ -128,7 +130,11 @@ class ColumnFolder:
         shutil.rmtree(self._folder_of(data_file), ignore_errors=True)
 
     def sweep(self) -> None:
-        """Removes the columns of data files that are gone."""
+        """Removes the columns of data files that are gone, and bases that are old."""
+        for base in self.path.glob("*.base"):
+            with suppress(FileNotFoundError):
+                if time.time() - base.stat().st_mtime > _BASE_SECONDS:
+                    base.unlink()
         for folder in self._folders():
             files = sorted(folder.glob(f"*{_SUFFIX}"))
             if not files or not _has_source(files[0]):

@@ -389,7 +389,12 @@ def test_columns_of_files_that_are_gone_go(log: TableLog, tmp_path: Path) -> Non
     old = files_in(tmp_path / "c")
     assert len(old) == len(NAMES)
     shutil.rmtree(log.path)
+    files = ColumnFolder(tmp_path / "c")
+    for table in ("old", "new"):
+        files.store_base(table, 7)
+    os.utime(files._base_file("old"), (0, 0))
     kept_in(tmp_path / "c", keys(1), MOST)
+    assert (files.base_of("old"), files.base_of("new")) == (None, 7)
     assert not any(f.exists() for f in old)
     assert len(files_in(tmp_path / "c")) == 1
 
