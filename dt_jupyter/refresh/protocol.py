@@ -104,7 +104,7 @@ class Refresher:
     disk: DiskCache = field(init=False)
     small: SmallTables = field(init=False)
     evaluator: Evaluator = field(init=False)
-    contents: Contents = field(default_factory=Contents)
+    contents: Contents = field(init=False)
     judge: Callable[[SparkSession, DynamicTable], None] = field(default=lambda *_: None)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _last_ended: float = float("-inf")
@@ -115,6 +115,7 @@ class Refresher:
     def __post_init__(self) -> None:
         self.disk = column_cache(self.tuning.disk_cache_bytes)
         self.small = self._no_snapshots()
+        self.contents = Contents(memory=self.small.columns.memory)
         self.evaluator = Evaluator(self.tuning.evaluated_rows, self.small.columns.memory)
         self._compilations = Compilations(self.definer, self.sources.logs)
         self._chooser = Chooser(
