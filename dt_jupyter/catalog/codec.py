@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import RowMapping
 
+from dt_jupyter.caches import text_cache
 from dt_jupyter.catalog.roots import LakeRoot
 from dt_jupyter.model import (
     Definition,
@@ -69,9 +69,13 @@ def from_frontier(frontier: Frontier | None) -> str | None:
     return None if frontier is None else dump(frontier.to_json())
 
 
-@lru_cache(maxsize=2048)
 def to_frontier(text: str | None) -> Frontier | None:
-    return None if text is None else Frontier.from_json(json.loads(text))
+    return None if text is None else _frontier(text)
+
+
+@text_cache("frontiers", 6, most_bytes=1 << 20)
+def _frontier(text: str) -> Frontier:
+    return Frontier.from_json(json.loads(text))
 
 
 def from_definition(definition: Definition, root: LakeRoot) -> str:
@@ -107,7 +111,7 @@ def definition_digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=2048)  # a scheduler reads all definitions again and again
+@text_cache("definitions", 6)  # a scheduler reads all of them again and again
 def to_definition(text: str, root: LakeRoot) -> Definition:
     value = json.loads(text)
     if not isinstance(value["query"], str) or not isinstance(value["current_schema"], str):

@@ -21,33 +21,13 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from dt_jupyter.catalog import file_identity
 from dt_jupyter.catalog.catalog_place import read_place
 from dt_jupyter.catalog.database import OF_PROCESS, READ, Prepare
-from dt_jupyter.lake import file_lock
+from dt_jupyter.lake import REMOTE_KINDS, file_lock, file_system_of
 from dt_jupyter.model import Clock, DTError, Timestamp, error, system_error
 
 BUSY_SECONDS = 30
 _FILES = "dt_files"
 _SYNCHRONOUS = "dt_synchronous"
 _REFUSED = {"SQLITE_FULL": "DT-5121", "SQLITE_READONLY": "DT-5122", "SQLITE_PERM": "DT-5122"}
-_REMOTE = frozenset(
-    (
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "9p",
-        "afs",
-        "ceph",
-        "lustre",
-        "fuse.sshfs",
-        "fuse.s3fs",
-        "fuse.gcsfuse",
-        "glusterfs",
-        "fuse.glusterfs",
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -94,27 +74,10 @@ class SqliteFile:
         return FilePulse(engine, self.path)
 
 
-def filesystem(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The type of the file system that holds `path`; "" where the system does not tell."""
-    try:
-        lines = mounts.read_text().splitlines()
-    except OSError:
-        return ""
-    where = os.path.realpath(path)
-    found = ("", "")
-    for line in lines:
-        _, mount, kind, *_ = line.split(" ")
-        mount = mount.encode().decode("unicode_escape")  # a space is written \040
-        inside = where == mount or where.startswith(mount.rstrip("/") + "/")
-        if inside and len(mount) >= len(found[0]):
-            found = (mount, kind)
-    return found[1]
-
-
 def open_file(
     path: Path,
     prepare: Callable[[Engine], None],
-    kind_of: Callable[[Path], str] = filesystem,
+    kind_of: Callable[[Path], str] = file_system_of,
     *,
     before: Engine | None = None,
 ) -> Engine:
@@ -137,7 +100,7 @@ def open_file(
     except OSError as problem:
         raise unusable(path, problem) from problem
     kind = kind_of(path.parent)
-    if kind in _REMOTE:
+    if kind in REMOTE_KINDS:
         raise error(
             "DT-5102",
             path=path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.caches import TEXT_MEMORY
 from dt_jupyter.model import Right
 from dt_jupyter.sources import find_early_commits, lost_error, lost_names
 
@@ -35,6 +36,7 @@ def engine_status(context: Context) -> dict[str, Any]:
         ],
         "kept_columns": _kept_memory(context),
         "kept_by_kind": _kept_by_kind(context),
+        "disk_cache": context.refresher.disk.describe(),
         "running": [lease.dt_id for lease in catalog.running()],
         "waiting": {} if context.access.bound else scheduling.waits(),
         "sinks": [
@@ -53,6 +55,8 @@ def engine_status(context: Context) -> dict[str, Any]:
 def _problems(context: Context) -> Iterator[str]:
     catalog, logs = context.catalog, context.sources.logs
     yield from context.scheduling.port.problems
+    if (problem := context.refresher.disk.problem) is not None:
+        yield problem
     yield from _lost(context)
     yield from find_early_commits(
         catalog, logs, [s for t in catalog.list() for s in t.definition.sources]
@@ -81,8 +85,9 @@ def _kept_memory(context: Context) -> str:
 
 
 def _kept_by_kind(context: Context) -> dict[str, str]:
-    """Of that memory, what takes it, the most first."""
-    caches = sorted(context.refresher.small.columns.memory.caches, key=lambda c: -c.bytes)
+    """Of that memory, what takes it, the most first, and what texts of all engines take."""
+    caches = [*context.refresher.small.columns.memory.caches, *TEXT_MEMORY.caches]
+    caches.sort(key=lambda c: -c.bytes)
     return {c.kind: f"{c.bytes / _MEGABYTE:,.1f} MB" for c in caches if c.bytes}
 
 

@@ -6,13 +6,13 @@ Spark is the reference: what is not on the closed list, and whatever fails, is l
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.evaluation.expressions import Function
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
-KEPT_TEXTS = 1_000
-"""So many translations are kept: the texts of a table's refreshes are the same time after time."""
-
-
 _Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool]
 """A text, the views that it reads, and whether local time is UTC."""
+_MOST_BYTES = 32 << 20
+"""Of translations that share no memory with other caches."""
+_COLUMN_BYTES = 200
+"""A column of a view or of a result takes 150 to 290, measured with 2 to 400; a character 1."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,12 @@ class Evaluator:
     """Evaluates statements over fewer than `most_rows` rows; threads may share it."""
 
     most_rows: int
-    _known: OrderedDict[_Statement, Translation | LeftOut] = field(default_factory=OrderedDict)
+    memory: CacheMemory = field(default_factory=lambda: CacheMemory(_MOST_BYTES))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _idle: list[_Opened] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._known: Cache[_Statement, Translation | LeftOut] = Cache(self.memory, "statements")
 
     def __call__(
         self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
@@ -154,10 +157,9 @@ class Evaluator:
         """The statement in DuckDB's words, or what in it is left to Spark."""
         shapes = {n: v.shape for n, v in views.items()}
         key = (text, frozenset(shapes.items()), is_utc)
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
+        known = self._known.get(key)
+        if known is not None:
+            return known
         found: Translation | LeftOut
         try:
             found = translate(text, shapes, is_utc=is_utc)
@@ -165,10 +167,7 @@ class Evaluator:
             found = left_out.with_traceback(None)
         except RecursionError:
             found = LeftOut("an expression that is too deep")
-        with self._lock:
-            self._known[key] = found
-            if len(self._known) > KEPT_TEXTS:
-                self._known.popitem(last=False)
+        self._known.put(key, found, _bytes_of(key, found))
         return found
 
     def _run(
@@ -230,3 +229,12 @@ def _offer(opened: _Opened, name: str, function: Function) -> None:
 
 def _places(columns: int) -> list[str]:
     return [f"c{i}" for i in range(columns)]
+
+
+def _bytes_of(statement: _Statement, found: Translation | LeftOut) -> int:
+    """About the memory of both."""
+    text, views, _ = statement
+    columns = sum(len(shape) for _, shape in views)
+    if isinstance(found, LeftOut):
+        return len(text) + _COLUMN_BYTES * columns
+    return len(text) + len(found.sql) + _COLUMN_BYTES * (columns + len(found.columns))

@@ -52,6 +52,7 @@ from .errors import (
     TableLocked as TableLocked,
     VersionGone as VersionGone,
 )
+from .file_systems import REMOTE_KINDS as REMOTE_KINDS, file_system_of as file_system_of
 from .files.file_list import (
     FileList as FileList,
     ListChange as ListChange,
@@ -123,6 +124,7 @@ from .read.arrow_snapshot import (
     local_view as local_view,
     selecting_columns as selecting_columns,
 )
+from .read.disk_cache import DiskCache as DiskCache, column_cache as column_cache
 from .read.kept_columns import KeptColumns as KeptColumns
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head

@@ -81,6 +81,12 @@ class Tuning:
         "So much of what was read of tables (columns, footers of files, lists of files, changes) "
         "stays in memory for the next refresh; all of it is given back where memory is short.",
     )
+    disk_cache_bytes: int = _limit(
+        8 * 1024 * _MEGABYTE,
+        "bytes",
+        "So much of the decoded columns of large files is on this machine's disk, in the user's "
+        "cache folder, for new processes; a tenth of what is free there at most; 1: none is.",
+    )
     compaction_files: int = _limit(
         48, "files", "A dynamic table of fewer files is not compacted after a refresh."
     )

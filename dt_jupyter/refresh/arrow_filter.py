@@ -12,12 +12,13 @@ import datetime
 from calendar import monthrange
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from dt_jupyter.caches import text_cache
 from dt_jupyter.ivm import Expr
 from dt_jupyter.model import is_bigint, quote
 from dt_jupyter.sql import WholeSpark, has_other_precedence
@@ -73,7 +74,7 @@ def filtered(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Ta
         return None
 
 
-@lru_cache(maxsize=2048)
+@text_cache("conditions", 150)
 def _parsed(text: str) -> exp.Expr | None:
     try:
         tree = parse_one(text, dialect=WholeSpark)

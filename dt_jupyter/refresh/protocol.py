@@ -16,7 +16,7 @@ from dt_jupyter.catalog import Attempt, Overtaken, UnchangedTable
 from dt_jupyter.definition import Compiled, Definer, defining_text, explained, with_offending_row
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import as_error
-from dt_jupyter.lake import Contents, SmallTables, ask_once, is_delta
+from dt_jupyter.lake import Contents, DiskCache, SmallTables, ask_once, column_cache, is_delta
 from dt_jupyter.model import (
     DEFAULTS,
     Clock,
@@ -101,9 +101,10 @@ class Refresher:
     sessions: RefreshSessions
     clock: Clock
     tuning: Tuning = DEFAULTS
+    disk: DiskCache = field(init=False)
     small: SmallTables = field(init=False)
     evaluator: Evaluator = field(init=False)
-    contents: Contents = field(default_factory=Contents)
+    contents: Contents = field(init=False)
     judge: Callable[[SparkSession, DynamicTable], None] = field(default=lambda *_: None)
     _flags: dict[str, CancelFlag] = field(default_factory=dict)
     _last_ended: float = float("-inf")
@@ -112,8 +113,10 @@ class Refresher:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self.disk = column_cache(self.tuning.disk_cache_bytes)
         self.small = self._no_snapshots()
-        self.evaluator = Evaluator(self.tuning.evaluated_rows)
+        self.contents = Contents(memory=self.small.columns.memory)
+        self.evaluator = Evaluator(self.tuning.evaluated_rows, self.small.columns.memory)
         self._compilations = Compilations(self.definer, self.sources.logs)
         self._chooser = Chooser(
             self.sources, self.definer, self.sessions, self._compilations, self.tuning
@@ -125,6 +128,7 @@ class Refresher:
             kept_bytes=self.tuning.cache_bytes,
             selected_by=self.tuning.read_rows,
             selected=max(self.tuning.read_rows, self.tuning.evaluated_rows),
+            disk=self.disk,
         )
 
     def refresh(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
+from dt_jupyter.caches import text_cache
 from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, count_shown_rows, is_delta
@@ -33,7 +33,6 @@ from dt_jupyter.schedule import held_lags, obstacles_in
 from dt_jupyter.sources import name_of
 from dt_jupyter.sql import qualified_name, table_places
 
-_TEXTS = 1000
 _KINDS: dict[str, str] = {
     Named.DYNAMIC_TABLE: "dynamic_table",
     Named.TABLE: "table",
@@ -52,7 +51,7 @@ def _name_of(text: str) -> Name:
         return Name("default", text or "?")
 
 
-@lru_cache(_TEXTS)
+@text_cache("names of queries", 4)
 def reads(text: str, schema: str) -> tuple[Name, ...] | None:
     """The names that a query reads, each once; None where its text is not understood."""
     try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from functools import lru_cache
 
-from dt_jupyter.lake import LakeError, Metadata, TableLog, is_delta, spark_schema
+from dt_jupyter.caches import text_cache
+from dt_jupyter.lake import LakeError, TableLog, is_delta, spark_schema
 from dt_jupyter.model import Name, Timestamp, error
 from dt_jupyter.refresh import Refresher
 from dt_jupyter.reports.report_values import GraphReport, NodeName, StageName
@@ -65,7 +66,7 @@ class SourceReports:
         try:
             if not is_delta(path):
                 return ()
-            return _columns(self.refresher.sources.logs[path].metadata())
+            return _columns(self.refresher.sources.logs[path].metadata().schema_string)
         except LakeError:
             return ()
 
@@ -93,9 +94,9 @@ class SourceReports:
         )
 
 
-@lru_cache(1_000)
-def _columns(metadata: Metadata) -> _Columns:
-    fields = spark_schema(metadata.fields).fields
+@text_cache("shown columns", 4)
+def _columns(schema_string: str) -> _Columns:
+    fields = spark_schema(json.loads(schema_string)["fields"]).fields
     return tuple((field.name, field.dataType.simpleString()) for field in fields)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
+from dt_jupyter.caches import text_cache
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.model import DTError, Name, Task, TaskRun, TaskRunState, Timestamp
 from dt_jupyter.sources import name_of
@@ -21,7 +21,6 @@ from dt_jupyter.sql import (
 
 RUNS = 20
 """Runs of a task that are shown, and as many that were no skip."""
-_TEXTS = 1000
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def _report(task: Task, runs: Iterable[TaskRun], now: Timestamp) -> TaskReport:
     return TaskReport(task, flow, following, tuple(runs))
 
 
-@lru_cache(_TEXTS)
+@text_cache("flows of tasks", 4)
 def task_flow(body: str, condition: str | None, schema: str) -> TaskFlow:
     """What a task reads and writes, as far as the texts tell; nothing of a body that is no longer
     read."""

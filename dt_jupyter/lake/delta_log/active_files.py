@@ -19,7 +19,7 @@ from dt_jupyter.lake.log_replay import FILES, Action, TableState, advance_state,
 from dt_jupyter.lake.paths import TablePath, data_file, local
 
 _KEPT = 4
-_ACTION_BYTES = 1_200
+ACTION_BYTES = 1_200
 _PLACE_BYTES = 180
 """What an action takes in memory, and its place in the state of a version."""
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -50,7 +50,7 @@ class LiveFiles:
             most, every = 0, 0
             for state, _ in self._known.values():
                 most, every = max(most, len(state.files)), every + len(state.files)
-            return _ACTION_BYTES * most + _PLACE_BYTES * every
+            return ACTION_BYTES * most + _PLACE_BYTES * every
 
     def at(self, version: int) -> Sequence[Action]:
         """The adds in force at a version, in the order in which its rows are replayed: oldest file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -83,6 +84,7 @@ class Remembered:
         self._most = most
         self._known: dict[int, ReadCommit] = {}
         self._oldest_first: list[int] = []
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -92,8 +94,14 @@ class Remembered:
 
     def keep(self, version: int, commit: ReadCommit) -> None:
         """Remember a commit that is not known yet, if need be in place of older ones."""
-        self._known[version] = commit
-        heapq.heappush(self._oldest_first, version)
-        self.bytes += commit.bytes
-        while self.bytes > self._most:
-            self.bytes -= self._known.pop(heapq.heappop(self._oldest_first)).bytes
+        with self._lock:
+            self._known[version] = commit
+            heapq.heappush(self._oldest_first, version)
+            self.bytes += commit.bytes
+            while self.bytes > self._most:
+                self.bytes -= self._known.pop(heapq.heappop(self._oldest_first)).bytes
+
+    def clear(self) -> None:
+        """Forgets all: memory is needed for others."""
+        with self._lock:
+            self.bytes, self._known, self._oldest_first = 0, {}, []

@@ -84,6 +84,7 @@ class TableLog:
         self._dir = self.path / "_delta_log"
         self._prefix = str(self._dir) + os.sep
         self._lock = threading.RLock()
+        self.kept = KeptRows()
         self._forget()
 
     def _forget(self) -> None:
@@ -94,8 +95,8 @@ class TableLog:
         self._state: LogState | None = None
         self._size: tuple[int, TableSize] | None = None
         self._past: deque[tuple[int, int, Metadata]] = deque(maxlen=_PAST)
-        self._commits = Remembered()
-        self.kept = KeptRows()
+        self.remembered = Remembered()
+        self.kept = self.kept.renew()
 
     # -- versions -------------------------------------------------------------------------------
 
@@ -351,12 +352,12 @@ class TableLog:
         since = self._in_commit_since()
         before: Metadata | None = None
         for v in range(first, last + 1):
-            commit = self._commits.get(v)
+            commit = self.remembered.get(v)
             if commit is None:
                 if before is None and v > 0:
                     before = self.metadata(v - 1)
                 commit = self._read(v, since, before)
-                self._commits.keep(v, commit)
+                self.remembered.keep(v, commit)
             before = commit.facts.metadata
             yield v, commit
 
@@ -408,7 +409,7 @@ class TableLog:
 
     def operation(self, version: int) -> str:
         """What the commit's writer calls it."""
-        known = self._commits.get(version)
+        known = self.remembered.get(version)
         found = self._info(version).get("operation", "") if known is None else known.facts.operation
         return str(found)
 
@@ -423,7 +424,7 @@ class TableLog:
 
     def changes_data(self, version: int) -> bool:
         """Whether the commit adds or removes rows."""
-        known = self._commits.get(version)
+        known = self.remembered.get(version)
         if known is not None:
             return known.facts.data_change
         try:

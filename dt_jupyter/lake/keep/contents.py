@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.lake.delta_log.active_files import LiveFiles, paths_of
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import TableGone, VersionGone
@@ -16,6 +17,9 @@ from dt_jupyter.lake.storage.questions import ask_again
 
 _TICK_NANOS = 2_000_000_000
 """A file that comes or goes so soon after another one may leave the folder's time as it was."""
+
+_MOST_BYTES = 64 << 20
+"""Of lists that share no memory with other caches."""
 
 
 @dataclass
@@ -27,7 +31,10 @@ class Contents:
     now_nanos: Callable[[], int] = time.time_ns
     _whole: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _there: dict[Path, frozenset[str]] = field(default_factory=dict)
-    _live: dict[Path, LiveFiles] = field(default_factory=dict)
+    memory: CacheMemory = field(default_factory=lambda: CacheMemory(_MOST_BYTES))
+
+    def __post_init__(self) -> None:
+        self._live: Cache[Path, LiveFiles] = Cache(self.memory, "lists of files that are there")
 
     def lost(self, log: TableLog) -> str | None:
         """What is to be said of a file of the newest version that is gone, or of a table that is,
@@ -42,8 +49,9 @@ class Contents:
         touched = os.stat(log.path).st_mtime_ns if there is None else 0
         if self._whole.get(log.path) == (version, touched):
             return None
-        live = self._live.setdefault(log.path, LiveFiles(log.path))
+        live = self._live.get(log.path) or LiveFiles(log.path)
         names = [name for action in live.at(version) for name in paths_of(action)]
+        self._live.put(log.path, live, live.bytes)
         known = self._there.get(log.path, frozenset()) if there is not None else frozenset()
         gone = next((n for n in names if n not in known and not log.has_file(n)), None)
         if gone is not None:

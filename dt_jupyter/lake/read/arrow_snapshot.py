@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from dt_jupyter.caches import Cache
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import LakeError, NotSupported, read_by_delta_rs
 from dt_jupyter.lake.read.base_versions import BaseVersions
-from dt_jupyter.lake.read.cache_memory import Cache
-from dt_jupyter.lake.read.column_memory import row_width
+from dt_jupyter.lake.read.column_memory import row_width, table_bytes
+from dt_jupyter.lake.read.disk_cache import DiskCache
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import narrowest_range, ranges_of
 from dt_jupyter.lake.read.reader_rs import items, read_snapshot
@@ -41,17 +42,19 @@ _SELECTING = frozenset({"byte", "short", "integer", "long", "date", "string"})
 @dataclass
 class SmallTables:
     """Snapshots as Arrow: columns of about `table_bytes` in memory, from files of `file_bytes` at
-    most; `kept_bytes` of what was decoded are kept for the next who asks. Of a larger one at most
-    `selected` rows are selected by `selected_by` values. Threads may share it."""
+    most; `kept_bytes` of what was decoded are kept for the next who asks, and on `disk` for other
+    processes. Of a larger one at most `selected` rows are selected by `selected_by` values. Threads
+    may share it."""
 
     table_bytes: int = 16 << 20
     file_bytes: int = 64 << 20
     kept_bytes: int = 256 << 20
     selected_by: int = 100_000
     selected: int = 200_000
+    disk: DiskCache | None = None
 
     def __post_init__(self) -> None:
-        self.columns = KeptColumns(self.kept_bytes)
+        self.columns = KeptColumns(self.kept_bytes, self.disk)
         self.bases = BaseVersions(self.columns)
         self._kept: Cache[_Key, pa.Table] = Cache(self.columns.memory, "snapshots")
 
@@ -239,7 +242,7 @@ class SmallTables:
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
         """A table is asked for at both ends of a change, and not at older ones again."""
-        self._kept.put(key, rows, rows.nbytes)
+        self._kept.put(key, rows, table_bytes(rows))
         alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
         for old in alike[:-_ENDS]:
             self._kept.pop(old)

@@ -5,20 +5,19 @@ are the new ones', less and plus the change."""
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
+from dt_jupyter.caches import Cache
 from dt_jupyter.lake.change.feed_cache import KeptRows
 from dt_jupyter.lake.change.pairs import paired_off
 from dt_jupyter.lake.change.small_changes import Small, stored_changes
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.errors import LakeError, NotSupported
-from dt_jupyter.lake.read.cache_memory import Cache
-from dt_jupyter.lake.read.column_memory import put
+from dt_jupyter.lake.read.column_memory import table_bytes
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.table_files import VersionFiles
 from dt_jupyter.lake.read.wanted_rows import RowSelection, are_among
@@ -27,13 +26,14 @@ from dt_jupyter.model.hidden import WEIGHT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TABLES = 256
 _ENDS = 2
 _CHUNKS = 16
 _NEW_SHARE = 0.01
 """A version with so few of its bytes in new files is read as it is, and the next base."""
 _CHANGED_SHARE = 0.05
 """Of a table's rows so many may change before a later version is its base."""
+_CACHED_SHARE = 0.5
+"""Of a base's bytes so many are in files with columns on the disk, or another base is made."""
 _MOST_CHANGES = Small(rows=1_000_000, bytes=256 << 20)
 
 _ChangesKey = tuple[int, tuple[str, ...], int]
@@ -86,10 +86,10 @@ class BaseVersions:
     Threads share it."""
 
     columns: KeptColumns
-    _bases: OrderedDict[str, _Base] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        self._bases: Cache[str, _Base] = Cache(self.columns.memory, "base versions")
         self._rows: Cache[_ChangesKey, pa.Table] = Cache(self.columns.memory, "changes")
 
     def select(
@@ -110,8 +110,9 @@ class BaseVersions:
 
     def _base(self, files: VersionFiles) -> _Base | None:
         """Whose rows the version's are found by; None: by its own."""
-        with self._lock:
-            known = self._bases.get(str(files.log.path))
+        known = self._bases.get(str(files.log.path))
+        if known is None:
+            known = self._base_on_disk(files)
         if known is None or not known.is_alike(files):
             self._move(files)
             return None
@@ -123,16 +124,34 @@ class BaseVersions:
             return None
         return known
 
+    def _base_on_disk(self, files: VersionFiles) -> _Base | None:
+        """The base of another process, where the columns of most of its files are on the disk: as
+        good a base as any version that the log has."""
+        disk, log = self.columns.disk, files.log
+        version = None if disk is None else disk.base_of(str(log.path))
+        if disk is None or version is None or not 0 <= version < files.version:
+            return None
+        try:
+            before = self.columns.files(log, version)
+            cached = sum(int(a["size"]) for a in before.actions if disk.has(before.path_of(a)))
+            if cached < _CACHED_SHARE * before.bytes:
+                return None
+            self._move(before)
+        except (LakeError, OSError):  # VACUUM took a file, say
+            return None
+        return self._bases.get(str(log.path))
+
     def _move(self, files: VersionFiles) -> None:
-        """Makes a version the base of its table."""
+        """Makes a version the base of its table. Raises as its `footers` do."""
         made = _Base(files, files.log.metadata(files.version), files.log.kept)
-        with self._lock:
-            before = self._bases.get(str(files.log.path))
-            put(self._bases, str(files.log.path), made, _TABLES)
+        before = self._bases.get(str(files.log.path))
+        self._bases.put(str(files.log.path), made, files.held_bytes)
         if before is not None:
             for key in (k for k in self._rows if k[0] == before.number):
                 self._rows.pop(key)
         self.columns.known.hold(files)
+        if self.columns.disk is not None:
+            self.columns.disk.keep_base(str(files.log.path), files.version, files.bytes)
 
     def _changes(self, base: _Base, files: VersionFiles, columns: Sequence[str]) -> pa.Table:
         """What to add to the base's rows, with weights. NotSupported where it is not few rows."""
@@ -174,7 +193,7 @@ class BaseVersions:
 
     def _keep(self, base: _Base, names: tuple[str, ...], version: int, rows: pa.Table) -> None:
         """Of the same columns both ends of a refresh."""
-        self._rows.put((base.number, names, version), rows, rows.nbytes)
+        self._rows.put((base.number, names, version), rows, table_bytes(rows))
         with self._lock:
             versions = base.asked.setdefault(names, [])
             versions[:] = [*(v for v in versions if v != version), version]

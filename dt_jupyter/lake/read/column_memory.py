@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     import pyarrow as pa
 
+COLUMN_BYTES = 750
+"""What a column takes beside its values: measured with tables of 10 to 200 columns."""
 TEXT_BYTES = 32
 """What a text is taken to need."""
 PLACE_BYTES = 4
@@ -71,6 +73,13 @@ def _width(type_: pa.DataType) -> int | None:
         bits: int = type_.bit_width
         return -(-bits // 8)
     return TEXT_BYTES
+
+
+def table_bytes(rows: pa.Table) -> int:
+    """The memory of a table, one chunk or many."""
+    chunks = sum(max(1, c.num_chunks) for c in rows.columns)
+    size: int = rows.nbytes + COLUMN_BYTES * chunks
+    return size
 
 
 def put(kept: OrderedDict[_K, _V], key: _K, value: _V, most: int) -> None:

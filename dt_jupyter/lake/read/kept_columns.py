@@ -8,11 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.metadata import Metadata
 from dt_jupyter.lake.delta_log.table_log import TableLog
-from dt_jupyter.lake.read.cache_memory import Cache, CacheMemory
-from dt_jupyter.lake.read.column_memory import pack, packed_type, put, row_width, unpack
+from dt_jupyter.lake.read.column_memory import (
+    COLUMN_BYTES,
+    pack,
+    packed_type,
+    put,
+    row_width,
+    unpack,
+)
+from dt_jupyter.lake.read.disk_cache import DiskCache
+from dt_jupyter.lake.read.disk_columns import INDEX, CachedValues, ColumnKey
 from dt_jupyter.lake.read.file_columns import Constants, FileColumns, open_data_file
 from dt_jupyter.lake.read.key_index import KeyIndex, index_keys
 from dt_jupyter.lake.read.table_files import DataFileKey, KnownFiles, VersionFile, VersionFiles
@@ -44,10 +53,11 @@ _SORTING_COST = 8
 sorting than on looking, so that no refresh waits for all columns of a large table."""
 _FEW_KEYS = 8
 """So many times as many values are looked through faster by their order."""
+_MAPPED_BYTES = 2_048
+"""What a column in mapped memory takes beside the pages, which the system gives and takes."""
+_MAPPINGS = 10_000
+"""A process may have 65,530 by Linux's default."""
 
-_ColumnKey = tuple[DataFileKey, int, str, str]
-"""A file's row group, the column as it is stored, and the type that it is read in, or _INDEX."""
-_INDEX = "index"
 _StoredIn = tuple[DataFileKey, int, str]
 """A file's row group, and the column as it is stored."""
 _LookUp = tuple[_StoredIn, bytes, bool]
@@ -57,20 +67,25 @@ _LookUp = tuple[_StoredIn, bytes, bool]
 @dataclass
 class KeptColumns:
     """Values of row groups by file and column; those of files that no version has any more go at
-    once. All that is kept has `most_bytes`. Threads share it."""
+    once. All that is kept in memory has `most_bytes`; long columns are on `disk`, too, where there
+    is a cache for them. Threads share it."""
 
     most_bytes: int = 256 << 20
+    disk: DiskCache | None = None
     _searches: OrderedDict[_StoredIn, int] = field(default_factory=OrderedDict)
     """How often a column was looked through."""
     _looked_through: int = 0
     """The values of all looks, less what was spent of them on sorting."""
-    _of_file: dict[str, set[_ColumnKey]] = field(default_factory=dict)
+    _of_file: dict[str, set[ColumnKey]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.memory = CacheMemory(self.most_bytes)
         self.known = KnownFiles(self.memory, self._forget_file)
-        self._values: Cache[_ColumnKey, pa.Array | KeyIndex] = Cache(
+        self._values: Cache[ColumnKey, CachedValues] = Cache(
             self.memory, "columns", dropped=self._forget_key
+        )
+        self._mapped: Cache[ColumnKey, CachedValues] = Cache(
+            self.memory, "mapped columns", _MAPPINGS * _MAPPED_BYTES, self._forget_key
         )
         self._looked_up: Cache[_LookUp, pa.Array] = Cache(
             self.memory, "look-ups", own_bytes=_LOOKED_UP_BYTES
@@ -181,17 +196,17 @@ class KeptColumns:
             index = self._index(of, keys, len(wanted.values))
             known = search(keys, wanted) if index is None else look_up(index, keys, wanted)
             if len(known) <= _LOOKED_UP_ROWS:
-                self._looked_up.put(key, known, known.nbytes)
+                self._looked_up.put(key, known, known.nbytes + COLUMN_BYTES)
         return known
 
     def _index(self, of: _StoredIn, keys: pa.Array, wanted: int) -> KeyIndex | None:
         """The order of a column that is looked through again and again."""
         if len(keys) < max(_INDEXED_ROWS, _FEW_KEYS * wanted):
             return None
-        key = (*of, _INDEX)
+        key = (*of, INDEX)
         cost = _SORTING_COST * len(keys)
+        known = self._cached(key, len(keys))
         with self._lock:
-            known = self._values.get(key)
             searches = self._searches.get(of, 0) + 1
             put(self._searches, of, searches, _SEARCHED)
             if known is None:
@@ -230,12 +245,12 @@ class KeptColumns:
         import pyarrow as pa
 
         footer, rows = file.footer, file.footer.rows[group]
-        keys: dict[str, _ColumnKey] = {}
+        keys: dict[str, ColumnKey] = {}
         for name in columns:
             if name not in constants:
                 kind = str(asked.schema.field(name).type)
                 keys[name] = (footer.key, group, asked.stored[name], kind)
-        asked_for = ((name, self._values.get(key)) for name, key in keys.items())
+        asked_for = ((name, self._cached(key, rows)) for name, key in keys.items())
         found: dict[str, Any] = {n: v for n, v in asked_for if v is not None}
         if missing := [n for n in keys if n not in found]:
             names = [asked.stored[n] for n in missing]
@@ -252,18 +267,37 @@ class KeptColumns:
             self._keep({keys[n]: found[n] for n in missing})
         return [found[n] if n in found else pa.repeat(constants[n], rows) for n in columns]
 
-    def _keep(self, read: Mapping[_ColumnKey, pa.Array | KeyIndex]) -> None:
+    def _cached(self, key: ColumnKey, rows: int) -> CachedValues | None:
+        """Values of so many rows that are in memory, or can be mapped into it."""
+        found = self._values.get(key)
+        if found is None:
+            found = self._mapped.get(key)
+        if found is None and self.disk is not None:
+            found = self.disk.find(key, rows)
+            if found is not None:
+                with self._lock:
+                    self._of_file.setdefault(key[0][0], set()).add(key)
+                    self._mapped.put(key, found, _MAPPED_BYTES)
+        return found
+
+    def _keep(self, read: Mapping[ColumnKey, CachedValues]) -> None:
         with self._lock:
             for key, values in read.items():
                 self._of_file.setdefault(key[0][0], set()).add(key)
-                self._values.put(key, values, values.nbytes)
+                self._values.put(key, values, values.nbytes + COLUMN_BYTES)
+        if self.disk is not None:
+            for key, values in read.items():
+                self.disk.keep(key, values)
 
     def _forget_file(self, path: str) -> None:
         with self._lock:
             for key in self._of_file.pop(path, ()):
                 self._values.pop(key)
+                self._mapped.pop(key)
+        if self.disk is not None:
+            self.disk.forget(path)
 
-    def _forget_key(self, key: _ColumnKey) -> None:
+    def _forget_key(self, key: ColumnKey) -> None:
         """The caller holds the lock."""
         if (others := self._of_file.get(key[0][0])) is not None:
             others.discard(key)

@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
-from dt_jupyter.lake.delta_log.active_files import LiveFiles
+from dt_jupyter.caches import Cache, CacheMemory
+from dt_jupyter.lake.change.feed_cache import feed_cache
+from dt_jupyter.lake.delta_log.active_files import ACTION_BYTES, LiveFiles
+from dt_jupyter.lake.delta_log.commits import Remembered
 from dt_jupyter.lake.delta_log.key_ranges import KeyRange
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.log_replay import Action
 from dt_jupyter.lake.paths import data_file
-from dt_jupyter.lake.read.cache_memory import Cache, CacheMemory
 from dt_jupyter.lake.read.column_memory import PLACE_BYTES, TEXT_BYTES, put
 from dt_jupyter.lake.read.file_columns import has_old_calendar, open_data_file
 from dt_jupyter.lake.read.living_rows import read_living_rows
@@ -44,6 +46,8 @@ _VERSIONS = 4
 DataFileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
 _VectorKey = tuple[DataFileKey, str]
+_Vectors: TypeAlias = "tuple[tuple[_VectorKey, pa.BooleanArray], ...]"
+"""Those of a file that were read last."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ class FileFooter:
     places: Mapping[str, int]
     bounds: dict[tuple[int, str], tuple[Any, Any, bool] | None] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """About its memory."""
+        return _FOOTER_BYTES * int(self.metadata.serialized_size)
 
     @property
     def starts(self) -> Iterable[int]:
@@ -174,6 +183,11 @@ class VersionFiles:
         return sum(int(a["size"]) for a in self.actions)
 
     @property
+    def held_bytes(self) -> int:
+        """About the memory of what it holds when it has looked at its files."""
+        return ACTION_BYTES * len(self.actions) + sum(f.bytes for f in self.footers)
+
+    @property
     def rows(self) -> int:
         """Those that a deletion vector has taken, too."""
         return sum(sum(f.rows) for f in self.footers)
@@ -186,8 +200,11 @@ class VersionFiles:
     @cached_property
     def footers(self) -> Sequence[FileFooter]:
         """By action."""
-        paths = (data_file(self.log.path, unquote(a["path"])) for a in self.actions)
-        return [self.open_footer(path) for path in paths]
+        return [self.open_footer(self.path_of(a)) for a in self.actions]
+
+    def path_of(self, action: Action) -> str:
+        """Where a file of the version is."""
+        return data_file(self.log.path, unquote(action["path"]))
 
 
 @dataclass
@@ -202,21 +219,33 @@ class KnownFiles:
     _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Versions that stay, by table."""
 
+    _remembered: dict[str, Remembered] = field(default_factory=dict)
+    """The commits of each log that is read by its files."""
+
     def __post_init__(self) -> None:
         self._lock = self.memory.lock
-        self._footers: Cache[DataFileKey, FileFooter] = Cache(self.memory, "footers")
-        self._vectors: Cache[_VectorKey, pa.BooleanArray] = Cache(self.memory, "deletion vectors")
+        self._footers: Cache[str, FileFooter] = Cache(self.memory, "footers")
+        self._vectors: Cache[str, _Vectors] = Cache(self.memory, "deletion vectors")
         self._logs: Cache[tuple[str, bool], LiveFiles] = Cache(self.memory, "lists of files")
+        self._feeds = feed_cache(self.memory)
+        self._commits: Cache[str, Remembered] = Cache(
+            self.memory, "commits", dropped=self._forget_commits
+        )
 
     def at(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
         """The files of a version, for whoever changes them with all that the log tells of their
         values. LakeError where the log does not reach it."""
         found = self.list(log, version, statistics=statistics)
         log.bring(found)
+        log.kept.share(self._feeds)
+        self._remembered[str(log.path)] = log.remembered
+        self._commits.put(str(log.path), log.remembered, log.remembered.bytes)
         with self._lock:
             gone = self._gone_with(log, version, found)
-        for path in gone:
-            self.forget(data_file(log.path, unquote(path)))
+        for path in (data_file(log.path, unquote(p)) for p in gone):
+            self._footers.pop(path)
+            self._vectors.pop(path)
+            self.forget(path)
         return VersionFiles(log, version, found, self._footer)
 
     def list(self, log: TableLog, version: int, *, statistics: bool = False) -> Sequence[Action]:
@@ -226,6 +255,11 @@ class KnownFiles:
         found = known.at(version)
         self._logs.put(key, known, known.bytes)
         return found
+
+    def _forget_commits(self, path: str) -> None:
+        found = self._remembered.pop(path, None)
+        if found is not None:
+            found.clear()
 
     def _gone_with(self, log: TableLog, version: int, actions: Sequence[Action]) -> frozenset[str]:
         """Which files only versions had that nobody asks for any more, now that one asks for this.
@@ -259,8 +293,8 @@ class KnownFiles:
     def _footer(self, path: str) -> FileFooter:
         found = os.stat(path)
         key = (path, found.st_ino, found.st_mtime_ns, found.st_size)
-        known = self._footers.get(key)
-        if known is not None:
+        known = self._footers.get(path)
+        if known is not None and known.key == key:
             return known
         with open_data_file(path) as file:
             metadata, schema = file.metadata, file.schema_arrow
@@ -272,18 +306,20 @@ class KnownFiles:
             tuple(metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)),
             {columns.column(i).path: i for i in range(len(columns))},
         )
-        self._footers.put(key, made, _FOOTER_BYTES * metadata.serialized_size)
+        self._footers.put(path, made, made.bytes)
         return made
 
     def _living(self, table: Path, footer: FileFooter, action: Action) -> pa.BooleanArray | None:
         vector = action.get("deletionVector")
         if not vector:
             return None
-        key = _vector_key(footer, vector)
-        living = self._vectors.get(key)
+        key, path = _vector_key(footer, vector), footer.key[0]
+        known = self._vectors.get(path) or ()
+        living = next((rows for k, rows in known if k == key), None)
         if living is None:
             living = read_living_rows(table, vector, sum(footer.rows))
-            self._vectors.put(key, living, living.nbytes)
+            last = ((key, living), *known)[:_VERSIONS]
+            self._vectors.put(path, last, sum(rows.nbytes for _, rows in last))
         return living
 
 

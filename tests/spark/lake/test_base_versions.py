@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
-from dt_jupyter.lake import TableLog, ValueInterval
+from dt_jupyter.caches import cache_memory
+from dt_jupyter.lake import DiskCache, TableLog, ValueInterval
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import base_versions, cache_memory, wanted_rows
+from dt_jupyter.lake.read import (
+    base_versions,
+    disk_cache,
+    kept_columns,
+    wanted_rows,
+)
 from dt_jupyter.lake.read.base_versions import BaseVersions
+from dt_jupyter.lake.read.file_columns import open_data_file
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.wanted_rows import RowsBetween, WantedRows
 from tests.cases import some
@@ -105,7 +113,9 @@ def is_in(value: Any, interval: ValueInterval) -> bool:
 
 
 def base_of(bases: BaseVersions, log: TableLog) -> int:
-    return bases._bases[str(log.path)].files.version
+    found = bases._bases.get(str(log.path))
+    assert found is not None
+    return found.files.version
 
 
 def live(spark: SparkSession, log: TableLog, seed: int, count: int = 6) -> list[str]:
@@ -271,6 +281,42 @@ def test_another_table_at_its_place(spark: SparkSession, log: TableLog) -> None:
     spark.sql(f"INSERT INTO {table} {ROWS.format(5, 90)}")
     spark.sql(f"UPDATE {table} SET n = 5 WHERE id = 9")
     assert differences(spark, log, bases, 2, SCALARS) == []
+
+
+def test_another_process_goes_on_from_the_base_on_the_disk(
+    spark: SparkSession, log: TableLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "_LEAST_ROWS", 200)
+    monkeypatch.setattr(disk_cache, "_LEAST_BYTES", 1)
+    decoded: list[str] = []
+
+    def opened(path: str, *args: Any) -> pq.ParquetFile:
+        decoded.append(Path(path).name)
+        return open_data_file(path, *args)
+
+    def process() -> BaseVersions:
+        decoded.clear()
+        return BaseVersions(KeptColumns(disk=DiskCache(tmp_path / "c", 64 << 20)))
+
+    def has_right_rows(bases: BaseVersions) -> bool:
+        right = differences(spark, log, bases, log.version(), SCALARS) == []
+        assert bases.columns.disk is not None
+        bases.columns.disk.flush()
+        return right
+
+    assert has_right_rows(process())
+    monkeypatch.setattr(kept_columns, "open_data_file", opened)
+    spark.sql(f"UPDATE {sql_table(log.path)} SET n = 77, s = 'new' WHERE id < 30")
+    later = process()
+    assert has_right_rows(later)
+    assert (base_of(later, log), decoded) == (FIRST, [])
+    shutil.rmtree(tmp_path / "c")
+    alone = process()
+    assert has_right_rows(alone)
+    assert base_of(alone, log) == log.version()
+    for file in (tmp_path / "c").glob("*.base"):
+        file.write_text("999")
+    assert has_right_rows(process())
 
 
 def test_a_feed_that_lies_is_not_believed(spark: SparkSession, log: TableLog) -> None:

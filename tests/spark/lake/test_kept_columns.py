@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import TableLog
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.read import cache_memory, table_files
+from dt_jupyter.lake.read import table_files
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
 from dt_jupyter.lake.read.wanted_rows import WantedRows

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import SmallTables
-from dt_jupyter.lake.read import cache_memory
+from dt_jupyter.lake.read import disk_cache, kept_columns
+from dt_jupyter.lake.read.file_columns import open_data_file
 from dt_jupyter.refresh import inputs, stage_run
 from tests.cases import some
 from tests.spark.engine_lab import Lab
@@ -69,6 +72,44 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
     used, most = large.engine.status()["kept_columns"].split(" of ")
     assert (float(used.removesuffix(" MB")) > 0, most) == (True, "1,024 MB")
     assert set(large.engine.status()["kept_by_kind"]) >= {"columns", "footers", "lists of files"}
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_a_new_process_takes_columns_from_the_disk(
+    large: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, vectors: bool
+) -> None:
+    """What its first refresh selects was decoded by another process; writers that make files
+    again leave the columns of an older version."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(disk_cache, "_LEAST_ROWS", 1_000)
+    monkeypatch.setattr(disk_cache, "_LEAST_BYTES", 1)
+    for table in ("buyer", "sale", "line") if vectors else ():
+        large.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    large.reopen()
+    large.context.refresher.small.table_bytes = 0
+    large.dynamic_table("summed", QUERIES["summed"])
+    for change in (CHANGES[1], "DELETE FROM line WHERE sale = 19"):
+        large.sql(change)
+        assert large.record("summed").action == "INCREMENTAL"
+    large.context.refresher.disk.flush()
+    decoded: list[str] = []
+
+    def opened(path: str, metadata: Any, *args: Any) -> Any:
+        if "/_dt/" not in path and metadata.num_rows > 100:  # its own small files it writes again
+            decoded.append(path)
+        return open_data_file(path, metadata, *args)
+
+    monkeypatch.setattr(kept_columns, "open_data_file", opened)
+    large.reopen()
+    large.context.refresher.small.table_bytes = 0
+    large.sql(CHANGES[2])
+    assert large.record("summed").action == "INCREMENTAL"
+    large.verified("summed")
+    assert decoded == []
+    assert large.context.refresher.disk.hits > 0
+    status = large.engine.status()
+    assert (status["disk_cache"].endswith(" columns read"), status["problems"]) == (True, [])
+    assert "mapped columns" in status["kept_by_kind"]
 
 
 OF_MANY = (

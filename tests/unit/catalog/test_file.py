@@ -18,7 +18,8 @@ from sqlalchemy import Connection, event
 from dt_jupyter.catalog import Attempt, Catalog, Owner, running, schema
 from dt_jupyter.catalog.migrations import MIGRATIONS
 from dt_jupyter.catalog.owner import start_time
-from dt_jupyter.catalog.sqlite import filesystem, open_file
+from dt_jupyter.catalog.sqlite import open_file
+from dt_jupyter.lake import file_system_of
 from dt_jupyter.model import Clock, DTError, Frontier, Reason, RefreshState, Warehouse
 from tests.experiments import CALL_FAILS, KILLED_IN_REFRESH, TWO_PROCESSES
 from tests.unit.catalog_lab import (
@@ -147,9 +148,9 @@ def test_the_file_system_is_that_of_the_longest_mount(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     shared = str(tmp_path / "my share").replace(" ", "\\040")
     mounts.write_text(f"/dev/a / ext4 rw 0 0\nserver:/x {shared} nfs4 rw 0 0\n")
-    assert filesystem(tmp_path / "my share" / "lake", mounts) == "nfs4"
-    assert filesystem(tmp_path / "my share 2", mounts) == "ext4"
-    assert filesystem(tmp_path, tmp_path / "none") == ""
+    assert file_system_of(tmp_path / "my share" / "lake", mounts) == "nfs4"
+    assert file_system_of(tmp_path / "my share 2", mounts) == "ext4"
+    assert file_system_of(tmp_path, tmp_path / "none") == ""
 
 
 def test_a_process_is_known_by_its_pid_and_its_start() -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dt_jupyter.lake.read.cache_memory import CacheMemory
+from dt_jupyter.caches.cache_memory import CacheMemory
 from dt_jupyter.lake.read.column_memory import pack, packed_type, row_width, unpack
 from dt_jupyter.lake.read.file_columns import open_data_file
 from dt_jupyter.lake.read.table_files import KnownFiles

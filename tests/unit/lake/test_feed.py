@@ -16,10 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from dt_jupyter.caches.cache_memory import ENTRY_BYTES
 from dt_jupyter.lake import NotSupported, TableLog
 from dt_jupyter.lake.change import feed
 from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.change.feed_cache import KeptRows
+from dt_jupyter.lake.read.column_memory import table_bytes
 from tests.unit.delta_logs import PROPERTIES
 
 SCHEMA = pa.schema([
@@ -181,12 +183,12 @@ def test_a_table_made_again_has_rows_of_its_own(tmp_path: Path) -> None:
 
 def test_rows_are_kept_by_their_bytes() -> None:
     rows = pa.table({"id": [1, 2, 3, 4]})
-    kept = KeptRows(most=3 * rows.nbytes)
+    kept = KeptRows(most=3 * (table_bytes(rows) + ENTRY_BYTES))
     for first in range(1, 6):
         kept.keep(first, 9, rows)
         kept.keep(1, 9, rows)
     assert [f for f in range(1, 6) if kept.find(f, 9, rows.schema)] == [1, 4, 5]
-    kept.keep(7, 9, pa.table({"id": range(100)}))
+    kept.keep(7, 9, pa.table({"id": range(1_000)}))
     assert kept.find(7, 9, rows.schema) is None
     assert (kept.find(1, 8, rows.schema), kept.find(1, 12, rows.schema)) == (None, (9, rows))
     assert kept.find(1, 9, pa.schema([("id", pa.int32())])) is None

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pytest
 from deltalake import write_deltalake
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import TableLog
-from dt_jupyter.lake.read import cache_memory, kept_columns
+from dt_jupyter.lake.read import kept_columns
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.key_index import KeyIndex, as_numbers, index_keys
 from dt_jupyter.lake.read.wanted_rows import WantedRows, look_up, search

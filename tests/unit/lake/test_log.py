@@ -297,7 +297,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
         table.commit(info(userMetadata="x" * (MOST_REMEMBERED // 10)), add(str(n)))
     for _ in range(2):
         assert [f.version for f in table.log.commits(-1, 40)] == list(range(41))
-        remembered = table.log._commits
+        remembered = table.log.remembered
         assert remembered.bytes <= MOST_REMEMBERED
         assert [v for v in range(41) if remembered.get(v)] == list(range(32, 41))
 
@@ -351,7 +351,7 @@ def test_files_of_a_large_commit_are_not_kept_but_read(tmp_path: Path) -> None:
     table = Written(tmp_path / "t")
     table.commit(info(), *(add(str(n)) for n in range(500)))
     assert table.log.commits(0, 1)[0].added_files == 500
-    assert table.log._commits.bytes < 5_000
+    assert table.log.remembered.bytes < 5_000
     assert len(table.log.file_changes(1, 1).added) == 500
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
+from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import (
     Feed,
     NotSupported,
@@ -33,7 +34,6 @@ from dt_jupyter.lake.keep.retention import (
     gone_from_version,
     readable,
 )
-from dt_jupyter.lake.read import cache_memory
 from tests.unit.delta_logs import Written, add, info, metadata, remove, rows, small_table
 
 CDC = {"cdc": {"path": "_change_data/c", "size": 7, "partitionValues": {}, "dataChange": False}}

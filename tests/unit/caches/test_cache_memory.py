@@ -10,11 +10,13 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from dt_jupyter.caches import cache_memory
+from dt_jupyter.caches.cache_memory import ENTRY_BYTES, Cache, CacheMemory
 from dt_jupyter.lake import TableLog
+from dt_jupyter.lake.change.feed import feed_table
 from dt_jupyter.lake.delta_log.active_files import LiveFiles
-from dt_jupyter.lake.read import cache_memory
+from dt_jupyter.lake.delta_log.commits import MOST_REMEMBERED
 from dt_jupyter.lake.read.arrow_snapshot import SmallTables
-from dt_jupyter.lake.read.cache_memory import ENTRY_BYTES, Cache, CacheMemory
 
 
 @pytest.fixture(autouse=True)
@@ -103,3 +105,58 @@ def test_a_list_of_files_has_about_the_size_that_is_said(tmp_path: Path) -> None
     finally:
         tracemalloc.stop()
     assert 0.5 * taken < kept.bytes < 2 * taken
+
+
+def test_what_is_kept_of_a_table_does_not_grow_with_its_versions(tmp_path: Path) -> None:
+    """Each version has a new file, with another footer, and its change is read."""
+    tables, names, sizes = SmallTables(), [f"c{i}" for i in range(40)], []
+    log = TableLog(tmp_path)
+    for turn in range(40):
+        rows = pa.table({n: pa.array([turn] * 20, pa.int64()) for n in names})
+        write_deltalake(tmp_path, rows, mode="overwrite")
+        version = log.version()
+        found = tables.rows(log, version, names)
+        assert found is not None
+        assert found["c0"].to_pylist() == [turn] * 20
+        if version:
+            feed_table(log, version, version, names, tables.columns)
+        sizes.append({c.kind: c.bytes for c in tables.columns.memory.caches})
+    assert min(sizes[35][k] for k in ("footers", "columns", "change feeds", "snapshots")) > 0
+    for found in (sizes[35], sizes[-1]):
+        assert found.pop("commits") < MOST_REMEMBERED
+    assert sizes[-1] == sizes[35]
+
+
+def test_the_feeds_of_all_tables_have_the_budget_in_common(tmp_path: Path) -> None:
+    tables = SmallTables(kept_bytes=90_000)
+    for number in range(8):
+        for turn in range(2):
+            rows = pa.table({"c": pa.array([turn] * 1_000, pa.int64())})
+            write_deltalake(tmp_path / str(number), rows, mode="append")
+        log = TableLog(tmp_path / str(number))
+        tables.columns.files(log, 1)
+        assert feed_table(log, 1, 1, ["c"]).num_rows == 1_000
+        assert tables.columns.memory.bytes <= 90_000
+        assert feed_table(log, 1, 1, ["c"]) is feed_table(log, 1, 1, ["c"])
+    (feeds,) = (c for c in tables.columns.memory.caches if c.kind == "change feeds")
+    assert 0 < len(feeds) < 8
+
+
+def test_commits_that_are_remembered_are_in_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables, logs = SmallTables(kept_bytes=30_000), []
+    for number in range(6):
+        for turn in range(4):
+            write_deltalake(tmp_path / str(number), pa.table({"c": [turn]}), mode="append")
+        log = TableLog(tmp_path / str(number))
+        assert len(log.commits(0, 3)) == 3
+        assert log.remembered.bytes > 3_000
+        tables.columns.files(log, 3)
+        logs.append(log)
+        assert tables.columns.memory.bytes <= 30_000
+    assert [bool(len(log.remembered)) for log in logs] != [True] * 6
+    assert logs[-1].remembered.bytes > 0
+    assert [c.version for c in logs[0].commits(0, 3)] == [1, 2, 3]  # read again
+    (commits,) = (c for c in tables.columns.memory.caches if c.kind == "commits")
+    assert commits.bytes > 0

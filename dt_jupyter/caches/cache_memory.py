@@ -10,7 +10,7 @@ from itertools import count
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from dt_jupyter.lake.read.memory import is_memory_short
+from dt_jupyter.caches.free_memory import is_memory_short
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dt_jupyter.lake.read.memory import is_memory_short
+from dt_jupyter.caches.free_memory import is_memory_short
 
 
 @pytest.fixture
