@@ -172,6 +172,7 @@ def test_columns_without_the_commit_that_follows_them_are_noticed(
     agrees(lab, "d", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_a_column_is_added_without_a_change_feed(lab: Lab) -> None:
     make(
         lab,

@@ -181,6 +181,7 @@ print(again.refresh("d").action.value, again.spark.table("d").count())
 """
 
 
+@pytest.mark.nightly
 def test_a_session_without_delta_is_refused_at_each_door_and_the_way_out_works(
     tmp_path: Path,
 ) -> None:
