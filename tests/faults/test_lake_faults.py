@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from dt_jupyter.lake import Append, CommitRequest, Committed, Lost, commit, recover
-from dt_jupyter.lake.write.failpoints import FAILPOINT, POINTS
+from dt_jupyter.lake.write.failpoints import FAILPOINT, FILE_POINTS, POINTS
+from tests.cases import nightly
 from tests.experiments import KILLED_IN_REFRESH, STOPPED, TWO_PROCESSES
 from tests.unit.delta_logs import read, rows, small_table
 
@@ -55,6 +56,26 @@ def test_killed_at(tmp_path: Path, point: str, merge: bool) -> None:
     assert isinstance(again, Lost if stood else Committed)
     after = commit(CommitRequest(log.path, "dt:1", 3, "next"), Append(rows(4)), patience=1.0)
     assert isinstance(after, Committed)
+
+
+@KILLED_IN_REFRESH
+@pytest.mark.parametrize("point", [*FILE_POINTS, *map(nightly, POINTS)])
+def test_killed_while_spark_writes_the_rows(tmp_path: Path, point: str) -> None:
+    """What it left is in no commit, and the next writer of the table takes it away."""
+    log = small_table(tmp_path / "t")
+    commit(CommitRequest(log.path, "dt:1", 1, "first"), Append(rows(1, 2)))
+    scratch = ["--spark", str(tmp_path / "spark")]
+    victim = start(log.path, 2, "victim", "2", "3", "--merge", *scratch, die_at=point)
+    victim.communicate(timeout=180)
+    assert victim.returncode == -signal.SIGKILL
+    stood = point in POINTS and POINTS.index(point) >= POINTS.index("after_write")
+    changed = [(1, "n1"), (2, "u2"), (3, "u3")]
+    assert read(log.path) == (changed if stood else [(1, "n1"), (2, "n2")])
+    if not stood:
+        again = start(log.path, 2, "again", "2", "3", "--merge", *scratch)
+        assert again.communicate(timeout=180)[0].split()[-1] == "Committed"
+        assert read(log.path) == changed
+    assert not (log.path / "_dt_rows").exists()
 
 
 @TWO_PROCESSES
