@@ -372,14 +372,15 @@ def pytest_on(kind: str, reports: Path) -> Check:
 
 
 def pytest_elsewhere(storage: str, reports: Path) -> Check:
-    """Tests that care for where tables and lakes are, on other storage."""
+    """Tests that care for where tables and lakes are, on other storage, or for where rows are
+    computed, in Spark alone."""
     names, told = ELSEWHERE[storage]
     counts = reports / f"{storage}.xml"
-    options = [f"--timeout={TEST_SECONDS}", f"--junitxml={counts}", "--durations=5", "--verbose"]
+    options = [f"--timeout={NIGHTLY_SECONDS}", f"--junitxml={counts}", "--durations=5"]
     files = [ROOT / "tests" / name for name in names]
     command: Command = [
         *(*BEHIND, PYTHON, "-m", "pytest", *files, *options, *BY_FILES),
-        *("-m", f"{NIGHTLY} or not {NIGHTLY}"),
+        *("--verbose", "-m", f"{NIGHTLY} or not {NIGHTLY}"),
     ]
     return Check(f"pytest with {storage}", command, report=counts, behind=True, variables=told)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from dt_jupyter.model import RefreshWay
 from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.spark.refresh.test_oracle_random import Tables, is_moved_in_process
@@ -153,9 +154,12 @@ def test_each_operator_is_kept_incrementally(quick_lab: Lab, part: int, batches:
 
 
 def test_some_are_kept_with_nothing_computed_in_the_process(quick_lab: Lab) -> None:
-    """All of them nightly, as the other random tests: `DT_TEST_PATH` is spark then."""
+    """Rows are deleted and inserted. All of them run so nightly, where `DT_TEST_PATH` is spark."""
     quick_lab.leave_process()
-    keep(quick_lab, SAMPLE, random.Random(11), 1)
+    keep(quick_lab, SAMPLE, random.Random(0), 1)
+    for name in SAMPLE:
+        newest = quick_lab.engine.records(name)[0]
+        assert (newest.action, newest.statistics.way) == ("INCREMENTAL", RefreshWay.SPARK), name
 
 
 def keep(
