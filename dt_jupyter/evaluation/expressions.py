@@ -66,6 +66,14 @@ class Scalars:
     functions: dict[str, Function]
     is_utc: bool
     over: str = ""
+    by_name: dict[str, list[ScopeColumn]] | None = None
+    """The columns; a copy with other rules has the same."""
+
+    def __post_init__(self) -> None:
+        if self.by_name is None:
+            self.by_name = {}
+            for column in self.columns:
+                self.by_name.setdefault(column.name, []).append(column)
 
     def __call__(self, node: exp.Expr) -> Value:
         rule = self.rules.get(type(node))
@@ -75,6 +83,12 @@ class Scalars:
         if others := [k for k in parts if k not in rule.parts]:
             raise LeftOut(f"{node_name(node)} with {', '.join(others)}")
         return rule.translate(self, node)
+
+    def find(self, name: str, qualifier: str) -> Sequence[ScopeColumn]:
+        """The columns of that name, of any relation where the qualifier is empty."""
+        assert self.by_name is not None
+        named = self.by_name.get(name, ())
+        return [c for c in named if qualifier in ("", c.qualifier)]
 
     def cast(self, value: Value, kind: ValueKind) -> str:
         if value.kind == kind:

@@ -23,11 +23,7 @@ from dt_jupyter.evaluation.times import TIMES
 
 def _column(s: Scalars, node: exp.Expr) -> Value:
     assert isinstance(node, exp.Column)
-    found = [
-        c
-        for c in s.columns
-        if c.name == node.name and (not node.table or c.qualifier == node.table)
-    ]
+    found = s.find(node.name, node.table)
     if len(found) != 1:
         raise LeftOut(f"the column {node.name}")
     (column,) = found

@@ -13,9 +13,9 @@ from dt_jupyter.schedule.state import Node
 PROMPT_LAG = 3.0
 """Tables with a longer target lag, in seconds, wait for their ticks: so many refreshes more would
 cost more than they are asked for."""
-LONGEST = 15.0
+WAVE_SECONDS = 15.0
 """Seconds after which a wave is over, whatever it waits for: ticks go on."""
-LOOK_SECONDS = 0.02
+_PAUSE = 0.02
 """Between two looks at ten logs: a look at one takes some microseconds."""
 _LOGS = 10
 
@@ -59,7 +59,7 @@ class Waves:
     @property
     def pause(self) -> float | None:
         """Seconds between two looks; None: there is nothing to look at."""
-        return LOOK_SECONDS * max(len(self._seen) / _LOGS, 1.0) if self._seen else None
+        return _PAUSE * max(len(self._seen) / _LOGS, 1.0) if self._seen else None
 
     def look(self) -> bool:
         """Whether there are commits that the last look has not seen."""
@@ -74,7 +74,7 @@ class Waves:
         than the last look, where the one before has ended."""
         prompt = prompt_nodes(nodes)
         self._follow(prompt)
-        if now.since(self._time) > LONGEST or not any(self._lacks(node) for node in prompt):
+        if now.since(self._time) > WAVE_SECONDS or not any(self._lacks(node) for node in prompt):
             self._wave = frozenset()
         if not self._wave and self._news:
             self._wave, self._time = readers_of(prompt, self._news), now
@@ -102,4 +102,4 @@ class Waves:
             self._seen[log] = self.newest(log)
 
 
-__all__ = ["LONGEST", "LOOK_SECONDS", "PROMPT_LAG", "Waves", "prompt_nodes", "readers_of"]
+__all__ = ["PROMPT_LAG", "WAVE_SECONDS", "Waves", "prompt_nodes", "readers_of"]

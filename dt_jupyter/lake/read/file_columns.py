@@ -72,7 +72,8 @@ class FileColumns:
         import pyarrow as pa
 
         found: dict[str, pa.Scalar[Any]] = {}
-        lowered = {name.lower() for name in known.names}
+        names = frozenset(known.names)  # which Arrow makes each time that it is asked
+        lowered = {name.lower() for name in names}
         for name, stored in self.stored.items():
             kind = self.schema.field(name).type
             if stored in self._partitions:
@@ -80,7 +81,7 @@ class FileColumns:
                 if text and not any(getattr(pa.types, test)(kind) for test in _CONSTANTS):
                     raise NotSupported(f"a partition's values are of type {kind}")
                 found[name] = pa.scalar(text, pa.string()).cast(kind)
-            elif stored not in known.names:
+            elif stored not in names:
                 if stored.lower() in lowered:
                     raise NotSupported(f"a file has {stored} in other letters")
                 found[name] = pa.scalar(None, kind)

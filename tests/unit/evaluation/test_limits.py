@@ -4,15 +4,22 @@ thread."""
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
+from sqlglot import exp
 
 from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind, evaluator
+from dt_jupyter.evaluation.expressions import Scalars, ScopeColumn
+from dt_jupyter.evaluation.kinds import BIGINT
+from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.scalars import SCALARS
 from dt_jupyter.sql.emit.hashing import content_hash
 
 PLENTY = 1 << 30
@@ -136,3 +143,27 @@ def test_the_hash_of_a_row_of_many_columns_is_evaluated() -> None:
     assert found is not None
     one, null, same = found["h"].to_pylist()
     assert one == same != null
+
+
+def test_columns_are_found_without_a_look_at_each() -> None:
+    looks = 0
+
+    class Columns(list[ScopeColumn]):
+        def __iter__(self) -> Iterator[ScopeColumn]:
+            nonlocal looks
+            looks += 1
+            return super().__iter__()
+
+    both = [ScopeColumn(q, f"c{i}", f"{q}.c{i}", BIGINT) for q in "ab" for i in range(100)]
+    scalars = Scalars(
+        Columns([*both, ScopeColumn("a", "only", "a.only", BIGINT)]), SCALARS, {}, True
+    )
+    for i in range(100):
+        node = exp.column(f"c{i}", table="b")
+        assert replace(scalars, over="x")(node).sql == f"b.c{i}"
+        with pytest.raises(LeftOut):
+            scalars(exp.column(f"c{i}"))  # of either
+    assert scalars(exp.column("only")).sql == "a.only"
+    with pytest.raises(LeftOut):
+        scalars(exp.column("only", table="b"))
+    assert looks == 1

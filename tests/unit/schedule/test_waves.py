@@ -10,7 +10,7 @@ import pytest
 
 from dt_jupyter.model import Reason, RefreshState, Timestamp
 from dt_jupyter.schedule import Node, Period, Slots, Start, State, Wait, decide
-from dt_jupyter.schedule.waves import LONGEST, Waves
+from dt_jupyter.schedule.waves import WAVE_SECONDS, Waves
 
 T0 = Timestamp(48_000_000 * 35_000_000)  # a tick of every period used here
 CHAIN = (("a", (), None), ("b", ("a",), None), ("c", ("b",), 1.0))
@@ -150,8 +150,8 @@ def test_a_wave_that_does_not_get_on_is_over_and_so_is_that_of_who_leads_no_more
     waves = logs.waves(*nodes)
     logs.commit("/a", waves)
     assert prompts(waves.join(nodes, at(0.3)))
-    assert prompts(waves.join(nodes, at(0.3 + LONGEST)))
-    assert not prompts(waves.join(nodes, at(0.4 + LONGEST)))
+    assert prompts(waves.join(nodes, at(0.3 + WAVE_SECONDS)))
+    assert not prompts(waves.join(nodes, at(0.4 + WAVE_SECONDS)))
     logs.commit("/a", waves)
     waves.end()
     assert waves.join(nodes, at(20)) == nodes
