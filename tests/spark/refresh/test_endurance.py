@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tests.spark.engine_lab import Lab
 
-ROUNDS, EVERY = 600, 100
+ROUNDS, EVERY = 200, 40
 COMMIT_OBJECTS = 12
 """A log remembers so many of Python's objects of each small commit, up to a number of bytes."""
 LOGS = 3
