@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _FILES_PER_BYTE = 4
 """So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
 many in memory are expected for one in files."""
-_LOOKED_UP_BYTES = 64 << 20
+_LOOKED_UP_BYTES = 16 << 20
 _LOOKED_UP_ROWS = 20_000
 _SEARCHED = 20_000
 """Of so many columns of row groups it is known how often they were looked through."""
