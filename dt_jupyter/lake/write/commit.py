@@ -143,7 +143,7 @@ def _choose(
         if writer != "auto":
             raise NotSupported(f"the engine does not write this: {planned}", path=str(log.path))
     if writer in ("auto", writer_files.NAME):
-        found = writer_files.plan(log, base, change, columns)
+        found = writer_files.plan_files(log, base, change, columns)
         if not isinstance(found, str):
             run = partial(writer_files.write, request, found, log, base)
             return _Writing(writer_files.NAME, "the rows are a Spark DataFrame", run)

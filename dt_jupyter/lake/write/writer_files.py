@@ -73,7 +73,7 @@ class FilesCommit(PlannedCommit):
     held: DataFrame | None = None
 
 
-def plan(log: TableLog, base: int, change: Change, columns: KeptColumns) -> FilesCommit | str:
+def plan_files(log: TableLog, base: int, change: Change, columns: KeptColumns) -> FilesCommit | str:
     """What the commit after version `base` is to do, or why Delta's own writer does it. A merge
     looks for its rows: one job. ValueError where the columns are not the table's."""
     refused = _rows_refusal(log, change) or files_refusal(log)
@@ -329,4 +329,4 @@ def _take_files(folder: Path, part: str, table: Path, prefix: str) -> Iterator[s
         yield name
 
 
-__all__ = ["FILE_CONFS", "NAME", "FilesCommit", "plan", "write"]
+__all__ = ["FILE_CONFS", "NAME", "FilesCommit", "plan_files", "write"]
