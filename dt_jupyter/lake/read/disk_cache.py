@@ -16,6 +16,7 @@ from platformdirs import user_cache_path
 
 from dt_jupyter.lake.read.disk_columns import CachedValues, ColumnFolder, ColumnKey, DamagedFile
 from dt_jupyter.lake.read.key_index import KeyIndex
+from dt_jupyter.model import count_of
 
 _LEAST_ROWS = 100_000
 """Columns of fewer rows are decoded again sooner than a file of theirs is found."""
@@ -141,7 +142,7 @@ class DiskCache:
         if not self._on or not self._is_own():
             return "off"
         used, most = self._files.bytes() / (1 << 20), self.most_bytes / (1 << 20)
-        return f"{used:,.1f} MB of {most:,.0f} MB, {self.hits:,} columns read"
+        return f"{used:,.1f} MB of {most:,.0f} MB, {count_of(self.hits, 'column')} read"
 
     # -- the writer --------------------------------------------------------------------------------
 
