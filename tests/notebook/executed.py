@@ -45,7 +45,7 @@ def executed_cells(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def kinds_of(cell: Any) -> set[str]:
-    """Of the outputs that show anything: what ran for over a second was shown, and is blank then."""
+    """Of the outputs that show anything: what showed a cell that ran for long is blank then."""
     return {
         out.output_type
         for out in cell.outputs
