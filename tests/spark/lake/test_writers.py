@@ -32,7 +32,12 @@ from dt_jupyter.lake import (
 )
 from dt_jupyter.lake.delta_log.version_checksum import checksum_name
 from dt_jupyter.lake.paths import sql_table
-from dt_jupyter.lake.write import backing_table as tables, writer_engine, writer_spark
+from dt_jupyter.lake.write import (
+    backing_table as tables,
+    writer_engine,
+    writer_files,
+    writer_spark,
+)
 from dt_jupyter.lake.write.create_commit import plain_fields
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP
@@ -451,20 +456,31 @@ def test_a_stale_sequence_that_spark_skips_is_lost(spark, lake_dir) -> None:
     assert spark.read.format("delta").load(str(path)).count() == 1
 
 
-def test_spark_merge_leaves_the_session_as_it_was(spark, lake_dir) -> None:
+@pytest.mark.parametrize(
+    ("writer", "reason"),
+    [("auto", "the rows are a Spark DataFrame"), ("spark", "asked for")],
+)
+def test_spark_merge_leaves_the_session_as_it_was(
+    spark: SparkSession, lake_dir: Path, writer: Any, reason: str
+) -> None:
     create(spark, lake_dir / "t", "id BIGINT, v STRING")
     session = spark.newSession()
     rows = pa.table({"id": pa.array([1], pa.int64()), "v": ["x"], OP: ["D"]})
     request = CommitRequest(lake_dir / "t", "dt:x", 1, "a", {"k": "v"})
-    done = commit(request, Merge(["id"], session.createDataFrame(rows)), spark=session)
+    change = Merge(["id"], session.createDataFrame(rows))
+    done = commit(request, change, spark=session, writer=writer)
     assert isinstance(done, Committed)
-    assert (done.writer, done.reason) == ("spark", "the rows are a Spark DataFrame")
+    assert (done.writer, done.reason) == (
+        "spark-files" if writer == "auto" else "spark",
+        reason,
+    )
     for conf in (
+        *writer_files.FILE_CONFS,
         "spark.databricks.delta.write.txnAppId",
         "spark.databricks.delta.write.txnVersion",
         "spark.databricks.delta.commitInfo.userMetadata",
     ):
-        assert session.conf.get(conf, None) is None
+        assert session.conf.get(conf, None) == spark.newSession().conf.get(conf, None)
     assert session.sql("SHOW VIEWS").collect() == []
 
 
