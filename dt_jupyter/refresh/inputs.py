@@ -270,10 +270,11 @@ class Reading:
                 small=self.small,
                 local_views=False,
                 kept=self.tables.columns if self.tables is not None else None,
+                by_files=self.runs,
             )
             change = cancel_pairs(change, log, plan, columns)
             arrow = change.arrow
-            if arrow is None and isinstance(plan, Feed | FileDiff):
+            if self.runs and arrow is None and isinstance(plan, Feed | FileDiff):
                 view = self.held.hold(self.spark.sql(f"SELECT * FROM {change.sql}"))
                 change = replace(change, sql=quote(view))
             self.relations[source] = change

@@ -77,9 +77,11 @@ def relation(
     row_ids: bool = False,
     local_views: bool = True,
     kept: KeptColumns | None = None,
+    by_files: bool = True,
 ) -> Relation:
     """The rows of a planned change, in the session `spark`; views are named after `view_prefix`.
-    Without `local_views` the caller makes the one of rows that are read here.
+    Without `local_views` the caller makes the one of rows that are read here. Unless it is read
+    `by_files` a feed is Delta's table function, whose text means the same in every session.
 
     Raises LakeError for an Unreadable plan. `small` bounds what is read without Spark. With
     `row_ids` the relation has Delta's as `__dt_row_id` too; that reads whole files, since the
@@ -116,7 +118,7 @@ def relation(
             reason = f"{rows.num_rows} records are more than {small.rows}"
     if isinstance(plan, FileDiff) or row_ids or (isinstance(plan, Added) and not plan.feed):
         return _files(spark, log, plan, columns, view_prefix, reason, row_ids=row_ids)
-    found = _feed_files(spark, log, plan, columns, view_prefix, reason)
+    found = _feed_files(spark, log, plan, columns, view_prefix, reason) if by_files else None
     return found or _feed(spark, log, plan, columns, view_prefix, reason)
 
 
