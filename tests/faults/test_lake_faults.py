@@ -107,6 +107,7 @@ def live_rows(log: TableLog) -> list[tuple[int, str]]:
 
 
 @TWO_PROCESSES
+@pytest.mark.nightly
 def test_two_processes_race_for_each_of_ten_sequences(tmp_path: Path) -> None:
     log = small_table(tmp_path / "t")
     for sequence in range(1, 11):

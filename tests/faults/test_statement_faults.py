@@ -129,7 +129,7 @@ STATEMENTS = {
     ),
     "rename schema": Killed("ALTER SCHEMA a RENAME TO c", "ALTER SCHEMA c RENAME TO a"),
 }
-AT_EACH_CHANGE = 1
+AT_EACH_CHANGE = 0
 """So many statements, each killed in its middle; at all of its points by night."""
 
 

@@ -61,6 +61,7 @@ def made(shared_lab: Lab) -> Lab:
     return lab
 
 
+@pytest.mark.nightly
 def test_each_definition_is_incremental_and_read_as_spark_reads_it(made: Lab) -> None:
     for name in (*PADDED, *PLAIN, "over_view", "frame"):
         assert made.mode(name) == "INCREMENTAL", (name, made.engine.table(name).mode_reason)

@@ -43,6 +43,7 @@ def close(lab: Lab) -> None:
         lab.spark.sql(f"DROP DATABASE IF EXISTS {schema} CASCADE")
 
 
+@pytest.mark.nightly
 def test_a_schema_is_cloned_with_what_reads_within_it(shop: Lab) -> None:
     lab = shop
     lab.sql("CREATE SCHEMA b CLONE a")

@@ -134,6 +134,7 @@ def test_a_life_of_merges_is_read_by_spark_as_it_was_written(far: Far) -> None:
     lab.verified("kept", "counted")
 
 
+@pytest.mark.nightly
 def test_what_is_dropped_comes_back_and_a_clone_has_files_of_its_own(far: Far) -> None:
     lab = far.lab
     lab.table("item", "id INT, k STRING", *ITEMS)

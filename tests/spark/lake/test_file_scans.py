@@ -12,6 +12,7 @@ import pytest
 from dt_jupyter.lake import LiveFiles, Protocol, TableLog, files_view, scan_refusal
 from dt_jupyter.lake.paths import sql_table
 from dt_jupyter.spark import job_group
+from tests.cases import some
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,8 +53,12 @@ KINDS = {
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 
 
-def test_the_rows_are_those_that_delta_finds(spark: SparkSession, lake_dir: Path) -> None:
-    for number, (kind, (layout, properties, statements)) in enumerate(KINDS.items()):
+@pytest.mark.parametrize("kinds", some(1, [["column mapping", "deletion vectors"], [*KINDS]]))
+def test_the_rows_are_those_that_delta_finds(
+    spark: SparkSession, lake_dir: Path, kinds: list[str]
+) -> None:
+    for number, kind in enumerate(kinds):
+        layout, properties, statements = KINDS[kind]
         table = sql_table(lake_dir / f"t{number}")
         columns = "id INT, name STRING, price DOUBLE"
         told = f"TBLPROPERTIES ({VECTORS}{properties})"

@@ -170,10 +170,10 @@ def test_jobs_say_what_they_are_for_inside_of_their_group(spark: SparkSession) -
 
     note_purpose(spark, JobPurpose.WRITE)
     before = newest_description()
-    with job_group(spark, "outer", "refresh"):
+    with job_group(spark, "of a purpose", "refresh"):
         note_purpose(spark, JobPurpose.KEYS)
         assert newest_description() == "refresh: touched keys"
-        with job_group(spark, "inner", "another"):
+        with job_group(spark, "of another", "another"):
             assert newest_description() == "another"
             note_purpose(spark, JobPurpose.WRITE)
             assert newest_description() == "another: write"
