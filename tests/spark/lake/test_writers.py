@@ -424,7 +424,9 @@ def test_a_cached_relation_sees_the_commit(spark, lake_dir, writer) -> None:
     cached = spark.read.format("delta").load(str(lake_dir / "t")).cache()
     assert cached.count() == 0
     request = CommitRequest(lake_dir / "t", "dt:x", 1, "a")
-    commit(request, Append(rows), spark=spark.newSession(), writer=writer)
+    session = spark.newSession()
+    given = session.createDataFrame(rows) if writer == "spark-files" else rows
+    commit(request, Append(given), spark=session, writer=writer)
     assert spark.read.format("delta").load(str(lake_dir / "t")).count() == 2
     assert spark.table(sql_table(lake_dir / "t")).count() == 2
 
