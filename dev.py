@@ -81,7 +81,7 @@ ELSEWHERE = {
     "in-spark": (ORACLES, IN_SPARK),
     "cluster-in-spark": ((ANYWHERE,), {**KINDS["cluster"], **IN_SPARK}),
 }
-"""Kinds of storage, and Spark alone: files of tests, and what they are told. They run nightly."""
+"""Kinds of storage, and Spark alone: files of tests, and their environment. They run nightly."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

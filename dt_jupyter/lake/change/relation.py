@@ -222,11 +222,7 @@ def _feed_parts(
 ) -> tuple[tuple[str, str, list[Mapping[str, Any]]], ...] | None:
     """The files of the feed, of rows that came, and of rows that went, each with the weight of its
     rows; None where a commit has changed which rows of a file are gone."""
-    feed, came, went = (
-        list[Mapping[str, Any]](),
-        list[Mapping[str, Any]](),
-        list[Mapping[str, Any]](),
-    )
+    feed, came, went = (list[Mapping[str, Any]]() for _ in range(3))
     for _, files in log.files(plan.first, plan.last):
         changes = [body for kind, body in files if kind == "cdc"]
         pairs = [] if changes else pairs_of(files)

@@ -32,6 +32,7 @@ from dt_jupyter.lake.write.failpoints import reach
 from dt_jupyter.lake.write.local_rows import require_same_columns
 from dt_jupyter.lake.write.new_files import CHANGE_FOLDER, describe_changes, describe_file
 from dt_jupyter.lake.write.writer_engine import PlannedCommit, files_refusal, put_version
+from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP, hidden
 from dt_jupyter.spark import JobPurpose, confs, is_connect, note_purpose, text_of_path
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 
 NAME = "spark-files"
 FILE_CONFS: Mapping[str, str] = {
-    # As delta-rs reads timestamps: a session may write INT96.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    **MICROS,
     # Other readers of the files know nothing of calendars and forms of before.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.writeLegacyFormat": "false",
@@ -54,7 +54,7 @@ _FOLDER = "_dt_rows"
 _ROWS_OF_FILE, _MOST_FILES = 1_000_000, 64
 _BROADCAST_ROWS = 500_000
 _BITMAP_ROWS = 32_768
-"""Rows that one of Spark's bitmaps tells of."""
+"""Rows that one of Spark's bitmaps has a bit for."""
 _KIND = "_change_type"
 _ROWS, _CHANGES = "rows", "changes"
 _FILE, _ROW, _BLOCK, _BITS, _COUNT, _PART = map(
@@ -129,11 +129,15 @@ def _plan_merge(log: TableLog, base: int, change: Merge, columns: KeptColumns) -
     asked = replaced + counts.get("D", 0)
     met = _met_rows(log, base, keys, rows, list(live.values()), asked)
     held = met.persist() if metadata.feed else None
-    places, found = _find_places(met)
-    updated = found.get("U", 0)
-    if updated > replaced:
-        raise NotSupported("a row to be replaced is there more than once")
-    removed, marked = _divide(log, live, places, columns)
+    try:
+        places, found = _find_places(met)
+        updated = found.get("U", 0)
+        if updated > replaced:
+            raise NotSupported("a row to be replaced is there more than once")
+        removed, marked = _divide(log, live, places, columns)
+    except BaseException:
+        met.unpersist()
+        raise
     came = rows.where(f.col(OP) != "D")
     feed = None
     if held is not None:

@@ -13,17 +13,9 @@ from itertools import pairwise
 
 import pytest
 
-from dt_jupyter.model import (
-    Name,
-    Reason,
-    RefreshAction,
-    RefreshRecord,
-    RefreshState,
-    RefreshStatistics,
-    RefreshTrigger,
-    Timestamp,
-)
+from dt_jupyter.model import RefreshAction, RefreshRecord
 from dt_jupyter.refresh.cost import PROBE, STATE_REBUILT, Work, cheaper_whole, is_cold
+from tests.unit.refresh.test_cost_of_ways import done
 
 FULL, INCREMENTAL = RefreshAction.FULL, RefreshAction.INCREMENTAL
 Cost = Callable[[int], tuple[float, float]]
@@ -74,25 +66,9 @@ class Life:
     def _record(self, action: RefreshAction, code: str, ms: float) -> RefreshAction:
         ms *= self._random.uniform(1 - self.noise, 1 + self.noise)
         ms += self.compiling * 0.8**self.process
-        statistics = RefreshStatistics(
-            execution_ms=round(ms),
-            changed_rows=self.changed,
-            source_rows=self.rows,
-            cold=self.marks and is_cold(self.process, self.process),
-        )
-        self.history.insert(
-            0,
-            RefreshRecord(
-                Name("default", "t"),
-                "q",
-                RefreshState.SUCCEEDED,
-                RefreshTrigger.MANUAL,
-                Timestamp(0),
-                action=action,
-                reason=Reason(code, ""),
-                statistics=statistics,
-            ),
-        )
+        work = Work(self.changed, self.rows, False)
+        cold = self.marks and is_cold(self.process, self.process)
+        self.history.insert(0, done(action, round(ms), work, None, code=code, cold=cold))
         self.process += 1
         self._number += 1
         return action
