@@ -13,12 +13,11 @@ from dt_jupyter.plans.local_rows_sql import MOST_LOCAL_ROWS, values_sql
 from dt_jupyter.plans.no_form import FILES_READ_OTHERWISE, ManyRows, NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, catalog_text
-from dt_jupyter.spark import GLOB, collect_arrow, path_of_uri
+from dt_jupyter.spark import GLOB, collect_arrow, frame_of_plan, path_of_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_DATASET = "org.apache.spark.sql.classic.Dataset"
 _ROWS = frozenset({"LogicalRDD", "LocalRelation"})
 _DELTA, _FILES, _LISTED = "TahoeLogFileIndex", "HadoopFsRelation", "InMemoryFileIndex"
 
@@ -92,7 +91,7 @@ class PlanLeaves:
         plan = self.plan
         for step in _path(root, node):
             plan = plan.children().apply(step)
-        self.views[-len(self.views) - 1] = view = self._view(self._of(plan))
+        self.views[-len(self.views) - 1] = view = self._view(frame_of_plan(plan, self.spark))
         return FromText(quote(view), "rows"), plan
 
     def _view(self, frame: DataFrame) -> str:
@@ -104,17 +103,7 @@ class PlanLeaves:
         leaf = self._leaf(node)
         if leaf is None:
             raise NoForm("a subquery over rows at hand")
-        return self._of(leaf)
-
-    def _of(self, plan: Any) -> DataFrame:
-        from py4j.java_gateway import JavaClass
-        from pyspark.sql.classic.dataframe import DataFrame as Classic
-
-        session: Any = self.spark
-        made = JavaClass(_DATASET, session._jvm._gateway_client).ofRows(
-            session._jsparkSession, plan
-        )
-        return Classic(made, self.spark)
+        return frame_of_plan(leaf, self.spark)
 
     def _leaf(self, node: SparkNode) -> Any:
         (first, *_) = node.trees("output") or (None,)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.spark import is_connect, read_cached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,8 +26,9 @@ class HeldFrames:
         takes its name."""
         name = hidden(f"held_{len(self._frames)}")
         held = frame.persist() if self.cached else frame
-        held.createOrReplaceTempView(name)
         self._frames.append(held)
+        read = self.cached and not is_connect(held.sparkSession)
+        (read_cached(held) if read else held).createOrReplaceTempView(name)
         return name
 
     def release(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import (
+    LARGE,
     End,
     Origin,
     Rel,
@@ -19,6 +20,7 @@ from dt_jupyter.ivm import (
     Scan,
     Sizes,
     directed,
+    origins,
     scans,
     walk,
 )
@@ -80,15 +82,21 @@ class Reading:
     small: Small | None = None
     evaluator: Evaluator | None = None
     imagines: bool = False
+    rescanned_rows: int = 0
+    """A second scan of a table with no more rows costs less than another statement."""
     written_views: Mapping[str, str] = field(default_factory=dict)
     """Hidden stages whose rows are views of Spark's, by id."""
     held: HeldFrames = field(default_factory=HeldFrames)
     relations: dict[str, Relation] = field(default_factory=dict)
+    views_of: dict[str, Rel] = field(default_factory=dict)
+    """Relations that Spark computes once, or selects rows of, by the view that has them."""
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
     """Rows that were looked at on the driver."""
     all_local: bool = True
+    _changed_rows: dict[str, int | None] = field(default_factory=dict)
+    """Of views of changes, estimated."""
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
     _scans: dict[tuple[str, int], str] = field(default_factory=dict)
     _found: dict[int, str] = field(default_factory=dict)
@@ -112,8 +120,13 @@ class Reading:
         """Texts over what is read; `key_view` is the relation that all restrictions are by.
         `local`: rows at hand alone, which are one partition and need not be sent to any task."""
         hint = "SHUFFLE_HASH" if local else "BROADCAST"
+        changed = sum(n or 0 for n in changed_rows(self.reads.values()).values())
         return Renderer(
-            self._place, keys=lambda name: key_view or name, small=self.sizes.is_small, hint=hint
+            self._place,
+            keys=lambda name: key_view or name,
+            small=self.sizes.is_small,
+            hint=hint,
+            key_hint=hint if changed <= LARGE else None,
         )
 
     def prepared(self, rel: Rel) -> Rel:
@@ -136,18 +149,51 @@ class Reading:
     def sizes(self) -> Sizes:
         """What the logs tell of the sources and their changes."""
         changed = changed_rows(self.reads.values())
+        changed |= self._changed_rows
         for mark, (scan, rows) in self._reduction.found.items():
             if scan.end is End.DELTA:
                 changed[mark] = rows.num_rows
         return Sizes(self._table_rows, changed, self._type_of)
 
+    def is_shared(self, scan: Scan) -> bool:
+        """Whether what is read of a scan for several terms is better read once, in Spark."""
+        if scan.end is End.DELTA or scan.source not in self.logs:
+            return False
+        return (
+            self.runs and self.held.cached and self._table_rows(scan.source) > self.rescanned_rows
+        )
+
+    def add_view(self, rel: Rel, view: str) -> Scan:
+        """The scan of a view that has rows of a relation, under the ids of their columns."""
+        self.views_of[view] = rel
+        if WEIGHT in rel.columns:
+            rows = self.sizes.of_change(rel)
+            self._changed_rows[view] = None if rows is None else int(rows)
+        reads = tuple((c, c) for c in rel.columns if c != WEIGHT)
+        end = End.DELTA if WEIGHT in rel.columns else End.NEW
+        return Scan(view, reads, end)
+
+    def add_keys(self, text: str) -> str:
+        """The name of a relation of keys, computed each time that it is read."""
+        self._views += 1
+        name = hidden(f"keys_{self._views}")
+        self.spark.sql(text).createOrReplaceTempView(name)
+        return quote(name)
+
     def _table_rows(self, source: str) -> int:
+        if source in self.views_of:
+            return max(self._table_rows(s.source) for s in scans(self.views_of[source]))
         if source in self._reduction.found:
             return int(self._reduction.found[source][1].num_rows)
         known = self.logs[source].size().rows
         return UNKNOWN_ROWS if known is None else known
 
     def _type_of(self, source: str, column: str) -> str | None:
+        if source in self.views_of:
+            found = {
+                self._type_of(s.source, c) for s, c in origins(self.views_of[source], column) or ()
+            }
+            return found.pop() if len(found) == 1 else None
         return column_type(self.logs[source], column)
 
     def _place(self, scan: Scan) -> str:
@@ -157,6 +203,8 @@ class Reading:
             return self._imagined(self.logs[scan.source], names, weight=weight)
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
+        if scan.source in self.views_of:
+            return quote(scan.source)
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
         columns = self._columns_of(scan)
@@ -177,6 +225,8 @@ class Reading:
 
     def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
         """All rows of a scan, of a change or a small table; None where there are too many."""
+        if scan.source in self.views_of:
+            return None
         if scan.end is End.DELTA:
             return self.change(scan.source).arrow
         assert self.tables is not None
@@ -362,6 +412,8 @@ class Reading:
     def _rows_of(self, scan: Scan) -> pa.Table | None:
         if scan.source in self._reduction.found:
             return self._reduction.found[scan.source][1]
+        if scan.source in self.views_of:
+            return None
         return self.change(scan.source).arrow
 
     def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
 from dt_jupyter.evaluation import Evaluator
-from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone, with_keys
+from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone
 from dt_jupyter.lake import (
     Added,
     Append,
@@ -47,6 +47,7 @@ from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
+from dt_jupyter.refresh.shared_rows import SharedRows
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, StageStatement, StageStep
 from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
@@ -138,6 +139,7 @@ class StageRun:
             imagines=self.imagines,
             written_views=self.written_views,
             held=self.held,
+            rescanned_rows=self.tuning.driver_rows,
         )
 
     # -- the statements ---------------------------------------------------------------------------
@@ -161,37 +163,34 @@ class StageRun:
         render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
         if isinstance(sql, BagSql):
             return self._live(sql.change(render, delta, consolidate=not self.insert_only))
-        touched = sql.touched(render, delta)
-        found = self._state_of(touched, sql)
-        groups, state = found if found is not None else (touched, self.state())
+        groups, state = self._groups(sql.touched(render, delta), sql)
         return sql.merged(groups, state, hint=self._hint(self.reading.is_local(delta)))
 
-    def _state_of(self, touched: str, sql: GroupSql) -> tuple[str, str] | None:
-        """The touched groups, computed, and their old state, selected from a large table; None
-        where the table has few rows, or there are too many of them."""
+    def _groups(self, touched: str, sql: GroupSql) -> tuple[str, str]:
+        """The touched groups and the state to merge them into: their own, selected from a large
+        table, where they fit the driver; else all of it."""
         assert self.step.version is not None
         log, version, columns = self.target, self.step.version, sql.state_columns
-        if not (self._is_small() or self._is_at_hand()):
-            return None
-        if not self.reading.is_selected(log, version, columns):
-            return None
         selecting = selecting_columns(log.metadata(version))
         plain = [i for i, k in enumerate(sql.keys) if k in selecting]
-        if sql.scalar or not plain:
-            return None
+        if sql.scalar or not plain or not self._may_select(log, version, columns):
+            return touched, self.state()
         groups = self.reading.views.evaluate(touched)
         if groups is None:
             if not self._is_small():
-                return None
-            note_purpose(self.spark, JobPurpose.KEYS)
-            frame = self._planned(touched, heavy=not self.reading.all_local)
-            groups = collect_arrow(frame.limit(self.tuning.driver_rows + 1))
+                return touched, self.state()
+            held = f"SELECT * FROM {quote(self._hold(touched))}"
+            groups = collect_arrow(self.spark.sql(held).limit(self.tuning.driver_rows + 1))
             if groups.num_rows > self.tuning.driver_rows:
-                return None
+                return held, self.state()
         values = {i: groups[sql.top.keys[i]] for i in plain}
         most = max(plain, key=lambda i: len(values[i].unique()))
         state = self.reading.state(log, version, columns, sql.keys[most], values[most])
-        return (f"SELECT * FROM {quote(self.reading.view(groups))}", state) if state else None
+        return f"SELECT * FROM {quote(self.reading.view(groups))}", state or self.state()
+
+    def _may_select(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
+        small = self._is_small() or self._is_at_hand()
+        return small and self.reading.is_selected(log, version, columns)
 
     def delta(self) -> Rel | None:
         """ΔQ, its touched keys computed: each of them is a small relation that is then read as
@@ -200,12 +199,20 @@ class StageRun:
         if delta is None:
             return None
         names: dict[Rel, str] = {}
-        for keys in key_relations(delta):
-            read = self.reading.prepared(with_keys(keys, names))
+        shared = SharedRows(self.reading, None if self._is_at_hand() else self._hold)
+        relations = key_relations(delta)
+        shared.find_changes([*relations, delta])
+        for keys in relations:
+            read = shared.prepare(keys, names)
             render = self.reading.renderer(local=self.reading.is_local(read))
             names[keys] = self.touched(render(read))
-        delta = self.reading.prepared(with_keys(delta, names))
+        delta = shared.prepare(delta, names)
         return None if is_nothing(delta) else delta
+
+    def _hold(self, text: str) -> str:
+        """The view of a statement's rows, which are computed when they are first read."""
+        note_purpose(self.spark, JobPurpose.KEYS)
+        return self.held.hold(self._planned(text, heavy=not self.reading.all_local))
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""

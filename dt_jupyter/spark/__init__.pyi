@@ -32,6 +32,11 @@ from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,
 )
+from .classic_frames import (
+    frame_of_plan as frame_of_plan,
+    read_cached as read_cached,
+    wrap_dataset as wrap_dataset,
+)
 from .coded_frames import (
     code_frame as code_frame,
     failure_in as failure_in,

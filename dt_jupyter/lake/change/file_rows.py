@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
-from dt_jupyter.spark import as_active, compile_java, text_of_path
+from dt_jupyter.spark import as_active, compile_java, text_of_path, wrap_dataset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,7 +49,7 @@ def files_view(
     with as_active(spark):  # views of rows of another session would be unknown to this one
         opened = _delta_log(spark, jvm, log.path)
         rows = compile_java(jvm, "TableFiles").rows(opened, json.dumps(facts))
-    return _wrap(rows, spark)
+    return wrap_dataset(rows, spark)
 
 
 def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataFrame:
@@ -64,7 +64,7 @@ def feed_at_end(spark: SparkSession, path: Path, first: int, last: int) -> DataF
         rows = reader.changesToBatchDF(
             log, first, last, spark._jsparkSession, none, option.apply(snapshot), False, none
         )
-    return _wrap(rows, spark)
+    return wrap_dataset(rows, spark)
 
 
 def _jvm_of(spark: SparkSession, path: Path) -> Any:
@@ -81,12 +81,6 @@ def _delta_log(spark: SparkSession, jvm: Any, path: Path) -> Any:
     return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
         spark._jsparkSession, text_of_path(path)
     )
-
-
-def _wrap(rows: Any, spark: SparkSession) -> DataFrame:
-    from pyspark.sql.classic.dataframe import DataFrame as Classic
-
-    return Classic(rows, spark)
 
 
 def _as_add(action: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Renderer:
     quote: Callable[[str], str] = quote
     small: Callable[[Rel], bool] = lambda rel: False
     hint: str = "BROADCAST"
+    key_hint: str | None = "BROADCAST"
+    """How Spark is to send the keys of restrictions; None: as it likes."""
 
     def __call__(self, rel: Rel) -> str:
         return self.text(rel, 0)
@@ -189,10 +191,8 @@ def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
     assert isinstance(rel, Restrict)
     on = " AND ".join(f"r.{r.quote(a)} <=> k.{r.quote(b)}" for a, b in rel.on)
     keys = r.keys(rel.keys) if isinstance(rel.keys, str) else r.nested(rel.keys, depth)
-    return (
-        f"SELECT /*+ {r.hint}(k) */ r.* FROM {r.nested(rel.input, depth)} r"
-        f" LEFT SEMI JOIN {keys} k ON {on}"
-    )
+    hint = f"/*+ {r.key_hint}(k) */ " if r.key_hint else ""
+    return f"SELECT {hint}r.* FROM {r.nested(rel.input, depth)} r LEFT SEMI JOIN {keys} k ON {on}"
 
 
 _RENDER = PerOperator[Callable[[Renderer, Rel, int], str]](

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.spark.engine_lab import Lab, refused
 
 VALUES = {
@@ -45,6 +47,7 @@ MOVED = {
 }
 
 
+@pytest.mark.nightly
 def test_nulls_come_change_and_go(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.sql(f"CREATE TABLE every (id INT, {DDL}) USING delta")

@@ -81,6 +81,7 @@ def test_each_shape_has_the_mode_that_it_can_have(made: Lab) -> None:
     assert found == {key: "FULL" if key in FULL else "INCREMENTAL" for key in ALL}
 
 
+@pytest.mark.nightly
 def test_their_rows_are_those_of_spark_after_changes(made: Lab, spark: SparkSession) -> None:
     made.sql(CHANGES)
     for i, (key, query) in enumerate(ALL.items()):

@@ -61,6 +61,7 @@ def far(quick_lab: Lab, tmp_path: Path) -> Iterator[Elsewhere]:
         yield made
 
 
+@pytest.mark.nightly
 def test_it_is_a_source_as_any(far: Elsewhere) -> None:
     lab = far.lab
     lab.table("near", "k STRING, name STRING", "'a', 'Alpha'", "'b', 'Beta'")

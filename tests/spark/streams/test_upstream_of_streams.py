@@ -35,6 +35,7 @@ _CHAPTERS = {
 }
 
 
+@pytest.mark.nightly
 def test_what_happens_upstream_of_streams(quick_lab: Lab) -> None:
     chosen = [
         (next(c for c in cases if c.what == what), keyed) for cases, what, keyed in _AT_EACH_CHANGE

@@ -262,7 +262,7 @@ def test_free_combination_of_what_generators_make_has_three_rows() -> None:
     assert {r.made for r in rungs(made)} <= {1, 2, 3}
 
 
-SEARCH = Search(range(150), aggregates=True)
+SEARCH = Search(range(60), aggregates=True)
 
 
 def test_the_bound_is_never_below_the_rows_that_there_are() -> None:

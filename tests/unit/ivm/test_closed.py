@@ -179,6 +179,7 @@ TELLING = {
     "_untracked": "an error for others",
     "_few": "no for others",
     "null_before": "others stay as they are",
+    "_restriction": "of others no rows are shared",
     "_in_query": "of others a column has the name that it has",
 }
 """Functions that tell operators apart by their classes, and why others are safe there."""

@@ -230,6 +230,7 @@ def test_each_pass_alone_keeps_the_rows() -> None:
     Search(range(75))(each_pass_is_the_same)
 
 
+@pytest.mark.nightly
 def test_the_order_of_a_joins_members_is_no_part_of_its_meaning() -> None:
     Search(range(60))(in_order)
 

@@ -1,0 +1,39 @@
+"""DataFrames of classic Spark, made of what its JVM has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DATASET = "org.apache.spark.sql.classic.Dataset"
+
+
+def wrap_dataset(dataset: Any, spark: SparkSession) -> DataFrame:
+    """The DataFrame of a Java Dataset."""
+    from pyspark.sql.classic.dataframe import DataFrame as Classic
+
+    return Classic(dataset, spark)
+
+
+def frame_of_plan(plan: Any, spark: SparkSession) -> DataFrame:
+    """The rows of a logical plan, as Java has it."""
+    from py4j.java_gateway import JavaClass
+
+    session: Any = spark
+    # by its name, since `jvm.org.…` asks the JVM about each part of it
+    dataset = JavaClass(_DATASET, session._jvm._gateway_client)
+    return wrap_dataset(dataset.ofRows(session._jsparkSession, plan), spark)
+
+
+def read_cached(frame: DataFrame) -> DataFrame:
+    """The rows that Spark caches for a persisted DataFrame, without the plan that computes them:
+    statements over them are not analysed with it, and read the cache for certain. Spark finds a
+    cached plan by comparing plans, and where one is twice in a statement it may not find it."""
+    session: Any = frame.sparkSession
+    found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(frame._jdf)
+    return frame_of_plan(found.get().cachedRepresentation(), frame.sparkSession)
+
+
+__all__ = ["frame_of_plan", "read_cached", "wrap_dataset"]
