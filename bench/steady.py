@@ -165,25 +165,28 @@ def tell_memory(dt: Engine, when: str) -> None:
     )
 
 
-def measure(
-    dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: int, path: str
-) -> None:
-    """Creates the queries' tables and refreshes them round after round. SystemExit where one does
-    not hold what its query gives at the end."""
-    mode = MODES[path]
+def create(dt: Engine, queries: dict[str, str], path: str) -> None:
     for name, query in queries.items():
+        mode = MODES[path]
         dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} REFRESH_MODE = {mode} AS {query}")
-    meters = Meters(dt.spark)
     tell_memory(dt, "after creation")
+
+
+def measure(
+    dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: range, path: str
+) -> None:
+    """Refreshes the queries' tables round after round, each with changes of its own. SystemExit
+    where one does not hold what its query gives at the end."""
+    meters = Meters(dt.spark)
     found: dict[str, list[Run]] = {name: [] for name in queries}
-    for number in range(rounds):
+    for number in rounds:
         change(dt, share, mix, 7 * (number + 1))
         for name, run in run_round(dt, meters, queries).items():
             found[name].append(run)
             took = f"{run.refresh.wall:.2f} s beside {run.recompute.wall:.2f} s"
-            print(f"round {number + 1} of {rounds}: {name} {took}", file=sys.stderr, flush=True)
+            print(f"round {number + 1}: {name} {took}", file=sys.stderr, flush=True)
         tell_memory(dt, f"after round {number + 1}")
-    print(f"\n## {mix}, {share:.2%}, {rounds} rounds")
+    print(f"\n## {mix}, {share:.2%}, {len(rounds)} rounds")
     report(found)
     if path == "spark":
         report_work(found)
@@ -222,7 +225,7 @@ def spark_of(workers: int | None, memory: str) -> Iterator[SparkSession | None]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.steady", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
-    parser.add_argument("--share", type=float, default=0.001, help="share of the orders changed")
+    parser.add_argument("--share", default="0.001", help="of the orders; several: 0.001,0.01")
     parser.add_argument("--mixes", default="insert,mixed,recent", help=", ".join(MIXES))
     parser.add_argument("--queries", help="q1,q5,…; all where it is left out")
     parser.add_argument("--rounds", type=int, default=7)
@@ -274,7 +277,10 @@ def main() -> None:
             ) as dt,
         ):
             load(dt, data, vectors=args.vectors)
-            measure(dt, queries, mixes[0], args.share, args.rounds, args.path)
+            create(dt, queries, args.path)
+            for at, share in enumerate(map(float, args.share.split(","))):
+                rounds = range(at * args.rounds, (at + 1) * args.rounds)
+                measure(dt, queries, mixes[0], share, rounds, args.path)
     finally:
         shutil.rmtree(lake, ignore_errors=True)
 
