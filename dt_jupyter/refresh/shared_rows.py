@@ -43,7 +43,8 @@ class SharedRows:
 
     def find_changes(self, relations: Sequence[Rel]) -> None:
         """Relations of changes that read a large table and are needed more than once."""
-        if self.hold is None:
+        reads = {scan for relation in relations for scan in scans(relation)}
+        if self.hold is None or not any(map(self.reading.is_shared, reads)):
             return
         times = Counter(
             node

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _DATASET = "org.apache.spark.sql.classic.Dataset"
+_NIL = "scala.collection.immutable.Nil$"
 
 
 def wrap_dataset(dataset: Any, spark: SparkSession) -> DataFrame:
@@ -30,10 +31,28 @@ def frame_of_plan(plan: Any, spark: SparkSession) -> DataFrame:
 def read_cached(frame: DataFrame) -> DataFrame:
     """The rows that Spark caches for a persisted DataFrame, without the plan that computes them:
     statements over them are not analysed with it, and read the cache for certain. Spark finds a
-    cached plan by comparing plans, and where one is twice in a statement it may not find it."""
+    cached plan by comparing plans, and where one is twice in a statement it may not find it.
+
+    The DataFrame itself if nothing is cached: plans that are the same share what is cached, and
+    another refresh may have released it."""
     session: Any = frame.sparkSession
     found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(frame._jdf)
-    return frame_of_plan(found.get().cachedRepresentation(), frame.sparkSession)
+    if found.isEmpty():
+        return frame
+    return frame_of_plan(_without_order(found.get().cachedRepresentation(), session), session)
+
+
+def _without_order(relation: Any, session: Any) -> Any:
+    """Cached rows of which no order is known. Spark gives a second instance of the relation columns
+    of its own, but not its order, and then fails to find the columns of that."""
+    from py4j.java_gateway import JavaClass
+
+    if relation.outputOrdering().isEmpty():
+        return relation
+    none = getattr(JavaClass(_NIL, session._jvm._gateway_client), "MODULE$")
+    plain = relation.copy(relation.output(), relation.cacheBuilder(), none)
+    getattr(plain, "statsOfPlanToCache_$eq")(relation.statsOfPlanToCache())
+    return plain
 
 
 __all__ = ["frame_of_plan", "read_cached", "wrap_dataset"]
