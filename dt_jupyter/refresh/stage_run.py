@@ -163,10 +163,10 @@ class StageRun:
         render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
         if isinstance(sql, BagSql):
             return self._live(sql.change(render, delta, consolidate=not self.insert_only))
-        groups, state = self._groups(sql.touched(render, delta), sql)
+        groups, state = self._find_groups(sql.touched(render, delta), sql)
         return sql.merged(groups, state, hint=self._hint(self.reading.is_local(delta)))
 
-    def _groups(self, touched: str, sql: GroupSql) -> tuple[str, str]:
+    def _find_groups(self, touched: str, sql: GroupSql) -> tuple[str, str]:
         """The touched groups and the state to merge them into: their own, selected from a large
         table, where they fit the driver; else all of it."""
         assert self.step.version is not None
