@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
@@ -100,3 +101,18 @@ def test_a_selection_by_too_few_keys_is_caught(
     for name in names:
         tables.record(name)
     assert any(tables.wrong(name) or tables.record(name).error for name in names)
+
+
+@pytest.mark.nightly
+def test_two_tables_with_one_query_are_refreshed_at_the_same_time(tables: Lab) -> None:
+    """Spark caches rows by their plan, for all sessions: one releases what others read."""
+    names = ["one", "two", "three"]
+    for name in names:
+        tables.dynamic_table(name, QUERIES["outer"])
+    rng = Random(5)
+    for _ in range(4):
+        change(tables, rng)
+        with ThreadPoolExecutor(len(names)) as pool:
+            records = list(pool.map(tables.record, names))
+        assert [(str(r.action), r.error) for r in records] == [("INCREMENTAL", None)] * len(names)
+        tables.verified(*names)
