@@ -166,8 +166,8 @@ def tell_memory(dt: Engine, when: str) -> None:
 
 
 def create(dt: Engine, queries: dict[str, str], path: str) -> None:
+    mode = MODES[path]
     for name, query in queries.items():
-        mode = MODES[path]
         dt.sql(f"CREATE OR REPLACE DYNAMIC TABLE {name} REFRESH_MODE = {mode} AS {query}")
     tell_memory(dt, "after creation")
 
@@ -175,7 +175,7 @@ def create(dt: Engine, queries: dict[str, str], path: str) -> None:
 def measure(
     dt: Engine, queries: dict[str, str], mix: str, share: float, rounds: range, path: str
 ) -> None:
-    """Refreshes the queries' tables round after round, each with changes of its own. SystemExit
+    """Refreshes the queries' tables after a change in each round. SystemExit
     where one does not hold what its query gives at the end."""
     meters = Meters(dt.spark)
     found: dict[str, list[Run]] = {name: [] for name in queries}
@@ -222,10 +222,15 @@ def spark_of(workers: int | None, memory: str) -> Iterator[SparkSession | None]:
             cluster.end()
 
 
+def _shares(text: str) -> list[float]:
+    """Shares of the orders; a ValueError is an error of the command line."""
+    return [float(share) for share in text.split(",")]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.steady", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
-    parser.add_argument("--share", default="0.001", help="of the orders; several: 0.001,0.01")
+    parser.add_argument("--share", type=_shares, default="0.001", help="changed: 0.001,0.01")
     parser.add_argument("--mixes", default="insert,mixed,recent", help=", ".join(MIXES))
     parser.add_argument("--queries", help="q1,q5,…; all where it is left out")
     parser.add_argument("--rounds", type=int, default=7)
@@ -278,7 +283,7 @@ def main() -> None:
         ):
             load(dt, data, vectors=args.vectors)
             create(dt, queries, args.path)
-            for at, share in enumerate(map(float, args.share.split(","))):
+            for at, share in enumerate(args.share):
                 rounds = range(at * args.rounds, (at + 1) * args.rounds)
                 measure(dt, queries, mixes[0], share, rounds, args.path)
     finally:

@@ -126,7 +126,7 @@ class Reading:
             keys=lambda name: key_view or name,
             small=self.sizes.is_small,
             hint=hint,
-            key_hint=hint if changed <= LARGE else None,
+            key_hint=hint if local or changed <= LARGE else None,
         )
 
     def prepared(self, rel: Rel) -> Rel:

@@ -43,8 +43,8 @@ def read_cached(frame: DataFrame) -> DataFrame:
 
 
 def _without_order(relation: Any, session: Any) -> Any:
-    """Cached rows of which no order is known. Spark gives a second instance of the relation columns
-    of its own, but not its order, and then fails to find the columns of that."""
+    """The cached rows as an unordered relation. If a plan has the relation twice, Spark renames the
+    columns of the second, but not those in its order, and then fails to find them."""
     from py4j.java_gateway import JavaClass
 
     if relation.outputOrdering().isEmpty():

@@ -57,7 +57,7 @@ def test_rows_are_right_and_each_version_of_a_table_is_scanned_once(
     tables: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One term needs the orders of customers that changed, another those of customers whose orders
-    changed; both read one selection. The old orders, of which one term needs some, have another."""
+    changed; both read one selection. The old orders, which one term needs, have another."""
     for name, text in QUERIES.items():
         tables.dynamic_table(name, text)
     held: list[str] = []
