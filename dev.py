@@ -11,6 +11,8 @@
     python3 dev.py test tables-on-hdfs tables-on-s3 lake-on-hdfs lake-on-s3
                                     each part of the engine, random rows and processes that are
                                     killed, with the tables or the lake on storage that is no disk
+    python3 dev.py test spark-4.0 spark-4.1
+                                    each part of the engine on older releases of Spark
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
@@ -73,6 +75,8 @@ ORACLES = (
     "nightly/test_monsters.py", "spark/test_fuzz.py",
 )  # fmt: skip
 """Tests of random tables, statements and changes, of benchmarks and of monsters."""
+OLDER = {"spark-4.0": "pyspark>=4.0.1,<4.1", "spark-4.1": "pyspark>=4.1,<4.2"}
+"""Releases of Spark before the one in .venv: what is installed over it, in a folder of its own."""
 ELSEWHERE = {
     "tables-on-hdfs": ((*TABLES, KILLED), {"DT_TEST_TABLES": "hdfs", **IN_POSTGRESQL}),
     "tables-on-s3": (TABLES, {"DT_TEST_TABLES": "s3", **IN_POSTGRESQL}),
@@ -80,8 +84,10 @@ ELSEWHERE = {
     "lake-on-s3": (LAKE, {"DT_TEST_LAKE": "s3", **IN_POSTGRESQL}),
     "in-spark": (ORACLES, IN_SPARK),
     "cluster-in-spark": ((ANYWHERE,), {**KINDS["cluster"], **IN_SPARK}),
+    **{name: ((ANYWHERE,), {"PYTHONPATH": str(VENV / name)}) for name in OLDER},
 }
-"""Kinds of storage, and Spark alone: files of tests, and their environment. They run nightly."""
+"""Kinds of storage, Spark alone and older Spark: files of tests, and their environment. They run
+nightly."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -382,7 +388,18 @@ def pytest_elsewhere(storage: str, reports: Path) -> Check:
         *(*BEHIND, PYTHON, "-m", "pytest", *files, *options, *BY_FILES),
         *("--verbose", "-m", f"{NIGHTLY} or not {NIGHTLY}"),
     ]
-    return Check(f"pytest with {storage}", command, report=counts, behind=True, variables=told)
+    first = install_over(VENV / storage, OLDER[storage]) if storage in OLDER else None
+    return Check(
+        f"pytest with {storage}", command,
+        report=counts, behind=True, variables=told, first=first,
+    )  # fmt: skip
+
+
+def install_over(folder: Path, package: str) -> Command:
+    """How another release of a package is put into a folder, without what it needs: that is in
+    .venv."""
+    pip = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", "--quiet"]
+    return [*pip, "--upgrade", "--no-deps", "--target", folder, package]
 
 
 def write_durations(kind: str, reports: Sequence[Path]) -> None:

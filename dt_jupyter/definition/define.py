@@ -301,7 +301,7 @@ class Definer:
 
     def _compile(self, asked: _Asked) -> tuple[Compiled, str]:
         spark, definition, found = asked.spark, asked.definition, asked.found
-        refuse_other_reading(definition.settings)
+        refuse_other_reading(definition, self.reader.expanded)
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 if storage := _storage(spark, source):

@@ -20,8 +20,8 @@ from dt_jupyter.model import Definition, Name, quote
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.plans import FromText, NoForm, standing_tables, write_frame_query
 from dt_jupyter.sources import name_of, pinned
-from dt_jupyter.spark import is_connect
-from dt_jupyter.sql import table_places
+from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES, is_connect
+from dt_jupyter.sql import escape_quotes, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,17 +40,21 @@ _PADS = "catalyst.expressions.StringRPad"
 
 _OTHER_READING = {
     "spark.sql.caseSensitive": "the session is case sensitive",
-    "spark.sql.parser.escapedStringLiterals": "the session takes a backslash in a string as it is",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled": "the session drops '' in a string",
+    KEEPS_BACKSLASHES: "the session takes a backslash in a string as it is",
 }
 """Confs with which a text means something else than our reader reads, and than what we write."""
 
 
-def refuse_other_reading(settings: Mapping[str, str]) -> None:
-    """Refused by a definition whose confs are such."""
+def refuse_other_reading(definition: Definition, expanded: Callable[[str], str]) -> None:
+    """Refused by a definition whose confs are such; `expanded` puts in what functions of SQL
+    return."""
+    on = {conf for conf, value in definition.settings.items() if value.lower() == "true"}
     for conf, what in _OTHER_READING.items():
-        if settings.get(conf, "false").lower() == "true":
+        if conf in on:
             raise refuse(Refusal.EXPRESSION, what=what)
+    texts = (expanded(t) for t in (definition.query, *(view.text for view in definition.views)))
+    if DROPS_QUOTES in on and any(escape_quotes(text) != text for text in texts):
+        raise refuse(Refusal.EXPRESSION, what="the session drops '' in a string")
 
 
 def may_be_read(spark: SparkSession, refused: Refused) -> bool:

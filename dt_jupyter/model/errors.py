@@ -310,6 +310,9 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Choose another port, or end what uses that one."),
     ("DT-5132", "58000", "{what} needs a library that is not installed.",
      "Run pip install 'dt-jupyter[{extra}]'."),
+    ("DT-5133", "0A000", "{found} is not supported: Spark 4.0, 4.1 or 4.2 and Delta 4.4 are.",
+     "Run pip install 'pyspark>=4.0.1,<4.3' 'delta-spark==4.4.0' and restart the kernel; a server "
+     "or a cluster needs the same releases."),
     # 52xx roles, rights and shared engines
     ("DT-5201", "42501", "Role {role} has no {right} on {kind} {name}.",
      "Its owner, role {owner}, may run: GRANT {right} ON {word} {name} TO ROLE {role}."),

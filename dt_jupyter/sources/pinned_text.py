@@ -5,7 +5,7 @@ Nothing of the text is written anew, so it can judge what the binder made of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC
 
 from dt_jupyter.ivm import Refused
@@ -13,7 +13,8 @@ from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
-from dt_jupyter.sql import after_sample, table_places, tokens
+from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES
+from dt_jupyter.sql import after_sample, escape_quotes, table_places, tokens
 
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
@@ -74,7 +75,13 @@ def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
         text = pinned_query(definition, relation, view)
     except Refused:
         text = definition.query
-    return at_time(text, frontier.data_timestamp, zone)
+    return at_time(portable(text, definition.settings), frontier.data_timestamp, zone)
+
+
+def portable(text: str, settings: Mapping[str, str]) -> str:
+    """A text that each Spark reads as the one did in which it was written."""
+    doubled = settings.get(DROPS_QUOTES) == "false"
+    return escape_quotes(text) if doubled and settings.get(KEEPS_BACKSLASHES) == "false" else text
 
 
 def rows_at(logs: Logs, path: str, version: int) -> str:

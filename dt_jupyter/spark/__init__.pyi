@@ -173,6 +173,8 @@ from .session_life import (
     session_end as session_end,
 )
 from .sessions import (
+    DROPS_QUOTES as DROPS_QUOTES,
+    KEEPS_BACKSLASHES as KEEPS_BACKSLASHES,
     MEANING as MEANING,
     REFRESH_CONFS as REFRESH_CONFS,
     RefreshSessions as RefreshSessions,
@@ -195,7 +197,11 @@ from .spare_keeper import (
 from .standby import (
     dismiss as dismiss,
 )
-from .stored_types import is_storable as is_storable, parts_of_type as parts_of_type
+from .stored_types import (
+    is_storable as is_storable,
+    parts_of_type as parts_of_type,
+    spark_arrow_schema as spark_arrow_schema,
+)
 from .thread_session import as_active as as_active
 from .type_texts import (
     type_text as type_text,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.session_confs import confs
+from dt_jupyter.spark.stored_types import spark_arrow_schema
 from dt_jupyter.spark.variants import fill_variants
 
 if TYPE_CHECKING:
@@ -55,12 +56,11 @@ def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: 
     """Python's rows under a schema in Spark's words. They stand in the plan itself: to show them
     takes no job, which those of a list that PySpark is given need."""
     import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
     struct = StructType.fromDDL(schema)
     assert isinstance(struct, StructType)
-    shape = to_arrow_schema(struct, timezone="UTC")
+    shape = spark_arrow_schema(struct)
     columns = list(zip(*rows, strict=True)) or [()] * len(shape)
     arrays = [pa.array(values, f.type) for values, f in zip(columns, shape, strict=True)]
     return whole_frame(spark, pa.Table.from_arrays(arrays, schema=shape), struct)

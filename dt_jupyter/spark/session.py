@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import DTError, error
 from dt_jupyter.spark.launch import (
@@ -64,6 +64,8 @@ _OF_A_LAUNCHER = (
     f"with --packages io.delta:delta-spark_2.13:… and {_SETTINGS}; or start Python without Spark, "
     "and connect first."
 )
+SPARKS, DELTA = ("4.0", "4.1", "4.2"), "4.4"
+"""The releases that are tested. Internal classes of both are used, which others need not have."""
 
 
 def active_session() -> SparkSession | None:
@@ -83,9 +85,11 @@ def active_session() -> SparkSession | None:
 
 def require_delta(spark: SparkSession) -> SparkSession:
     """`spark` itself if it reads and writes Delta through its catalog, else DT-5106; DT-5124 for
-    one that has ended."""
+    one that has ended, DT-5133 for a release that is not supported."""
     if (end := session_end(spark)) is not None:
         raise error("DT-5124", problem=end)
+    if not _is_release_of(spark.version, *SPARKS):
+        raise error("DT-5133", found=f"Spark {spark.version}")
     if (problem := _missing_conf(spark)) is not None:
         raise error("DT-5106", problem=problem, hint=_how_to_enable(spark))
     try:
@@ -96,7 +100,17 @@ def require_delta(spark: SparkSession) -> SparkSession:
             {"problem": "its JARs do not have Delta Lake", "hint": _how_to_enable(spark)},
             details=str(failure),
         ) from None
+    if not is_connect(spark) and not _is_release_of(found := _delta_version(spark), DELTA):
+        raise error("DT-5133", found=f"Delta Lake {found}")
     return spark
+
+
+def _delta_version(spark: Any) -> str:
+    return str(spark._jvm.io.delta.package.VERSION())
+
+
+def _is_release_of(version: str, *series: str) -> bool:
+    return any(version == s or version.startswith(f"{s}.") for s in series)
 
 
 def has_delta_confs(spark: SparkSession) -> bool:

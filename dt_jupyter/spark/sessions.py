@@ -22,6 +22,10 @@ from dt_jupyter.spark.thread_session import bind_catalog
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+DROPS_QUOTES = "spark.sql.legacy.consecutiveStringLiterals.enabled"
+"""Spark 4.0 does so, and does not know the conf."""
+KEEPS_BACKSLASHES = "spark.sql.parser.escapedStringLiterals"
+
 MEANING: tuple[str, ...] = (
     "spark.sql.ansi.enabled",
     "spark.sql.ansi.doubleQuotedIdentifiers",
@@ -31,11 +35,11 @@ MEANING: tuple[str, ...] = (
     "spark.sql.decimalOperations.allowPrecisionLoss",
     "spark.sql.groupByAliases",
     "spark.sql.groupByOrdinal",
-    "spark.sql.legacy.consecutiveStringLiterals.enabled",
+    DROPS_QUOTES,
     "spark.sql.legacy.timeParserPolicy",
     "spark.sql.mapKeyDedupPolicy",
     "spark.sql.orderByOrdinal",
-    "spark.sql.parser.escapedStringLiterals",
+    KEEPS_BACKSLASHES,
     "spark.sql.parser.quotedRegexColumnNames",
     "spark.sql.session.timeZone",
     "spark.sql.storeAssignmentPolicy",
@@ -64,7 +68,8 @@ _CLOSED = "INVALID_HANDLE.SESSION_"
 
 def meaning(spark: SparkSession) -> dict[str, str]:
     """The confs `MEANING` of `spark` as they are now, those at their default included."""
-    return {key: str(spark.conf.get(key)) for key in MEANING}
+    older = {} if spark.conf.isModifiable(DROPS_QUOTES) else {DROPS_QUOTES: "true"}
+    return {key: older.get(key) or str(spark.conf.get(key)) for key in MEANING}
 
 
 class RefreshSessions:

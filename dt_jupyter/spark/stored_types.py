@@ -1,13 +1,15 @@
-"""Which of Spark's types a Delta table takes, and what they are made of."""
+"""Which of Spark's types a Delta table takes, and what they are made of, here and in Arrow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
 
 _NEVER = frozenset({
     "NullType", "TimeType", "DayTimeIntervalType", "YearMonthIntervalType", "CalendarIntervalType",
@@ -43,6 +45,16 @@ def parts_of_type(kind: DataType) -> Iterator[DataType]:
         inner = [f.dataType for f in kind.fields]
     for each in inner:
         yield from parts_of_type(each)
+
+
+def spark_arrow_schema(schema: StructType) -> pa.Schema:
+    """The schema that Arrow has for rows of Spark, timestamps in UTC: PySpark 4.2 takes the time
+    zone's name, older ones have no other zone."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    names_zone = "timezone" in signature(to_arrow_schema).parameters
+    options: dict[str, Any] = {"timezone": "UTC"} if names_zone else {}
+    return to_arrow_schema(schema, **options)
 
 
 def _is_checked(spark: SparkSession) -> bool:

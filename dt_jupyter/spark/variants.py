@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.spark.modes import is_connect
-from dt_jupyter.spark.stored_types import parts_of_type
+from dt_jupyter.spark.stored_types import parts_of_type, spark_arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,9 +24,8 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
     if not any(isinstance(part, VariantType) for part in parts_of_type(frame.schema)):
         return frame.toArrow()
     import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
 
-    shape = pa.schema([_open(f) for f in to_arrow_schema(frame.schema, timezone="UTC")])
+    shape = pa.schema([_open(f) for f in spark_arrow_schema(frame.schema)])
     return _received(frame).cast(shape)
 
 

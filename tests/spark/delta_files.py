@@ -10,10 +10,9 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from dt_jupyter.spark import whole_frame
+from dt_jupyter.spark import spark_arrow_schema, whole_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +44,7 @@ def local_frame(spark: SparkSession, folder: str, version: int) -> DataFrame | N
     if sum(f["size"] for f in files) > _FEW_BYTES:
         return None
     schema = StructType.fromJson(json.loads(metadata["schemaString"]))
-    shape = to_arrow_schema(schema, timezone="UTC")
+    shape = spark_arrow_schema(schema)
     parts = [_rows(Path(folder) / unquote(f["path"]), shape) for f in files]
     found = [part for part in parts if part is not None]
     if len(found) < len(parts):

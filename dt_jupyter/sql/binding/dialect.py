@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from sqlglot.errors import TokenError
 
 from dt_jupyter.ivm import SUPPORTED, UNRULED
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.text.lex import TokenKind, tokens
+from dt_jupyter.sql.text.literals import escape_quotes
 
 _PICKS = {
     "ANY_VALUE": exp.AnyValue,
@@ -55,32 +54,13 @@ class _Percentile:
     from_arg_list = staticmethod(_whole("PERCENTILE", exp.Quantile))
 
 
-_DOUBLED = {
-    "'": re.compile(r"(\\.)|''", re.DOTALL),
-    '"': re.compile(r'(\\.)|""', re.DOTALL),
-}
-
-
 def _with_escaped_quotes(sql: str) -> str:
     """`'it''s'` as `'it\\'s'`, which has as many characters: sqlglot takes it for two texts.
     TokenError for a text that does not end, as of sqlglot itself."""
-    if not any(quote * 2 in sql for quote in _DOUBLED):
-        return sql
     try:
-        words = tokens(sql)
+        return escape_quotes(sql)
     except DTError as e:
         raise TokenError(str(e)) from None
-    parts, end = list[str](), 0
-    for token in words:
-        quote = token.text[0]
-        if token.kind is TokenKind.STRING and quote in _DOUBLED:
-            parts += (sql[end : token.start], quote, _escaped(token.text[1:-1], quote), quote)
-            end = token.end
-    return "".join((*parts, sql[end:]))
-
-
-def _escaped(inner: str, quote: str) -> str:
-    return _DOUBLED[quote].sub(lambda match: match[1] or f"\\{quote}", inner)
 
 
 _SUFFIXED = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.BIGINT)

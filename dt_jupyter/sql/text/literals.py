@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 
+from dt_jupyter.sql.text.lex import TokenKind, tokens
+
 _ESCAPE = re.compile(
     r"\\u(?P<u>[0-9a-fA-F]{4})|\\U(?P<w>[0-9a-fA-F]{8})|\\(?P<o>[01][0-7]{2})|\\(?P<c>.)|''|\"\"",
     re.DOTALL,
 )
+_DOUBLED = {
+    "'": re.compile(r"(\\.)|''", re.DOTALL),
+    '"': re.compile(r'(\\.)|""', re.DOTALL),
+}
 _NAMED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a",
           "%": "\\%", "_": "\\_"}  # fmt: skip
 _LAST = 0x10FFFF
@@ -39,6 +45,24 @@ def unquote(text: str) -> str:
     if any("\ud800" <= c <= "\udfff" for c in value):  # two \u escapes may make one character
         value = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return value
+
+
+def escape_quotes(sql: str) -> str:
+    """A statement whose strings have no doubled quote: `'it''s'` as `'it\\'s'`, which has as many
+    characters. Spark 4.0, and later ones that are set so, drop a doubled quote. DT-1001."""
+    if not any(quote * 2 in sql for quote in _DOUBLED):
+        return sql
+    parts, end = list[str](), 0
+    for token in tokens(sql):
+        quote = token.text[0]
+        if token.kind is TokenKind.STRING and quote in _DOUBLED:
+            parts += (sql[end : token.start], quote, _escaped(token.text[1:-1], quote), quote)
+            end = token.end
+    return "".join((*parts, sql[end:]))
+
+
+def _escaped(inner: str, quote: str) -> str:
+    return _DOUBLED[quote].sub(lambda match: match[1] or f"\\{quote}", inner)
 
 
 def _unescape(match: re.Match[str], quote: str) -> str:

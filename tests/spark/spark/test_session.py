@@ -204,6 +204,20 @@ def test_a_session_without_delta_is_refused_at_each_door_and_the_way_out_works(
     assert not (tmp_path / "lake" / "spark-warehouse").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "others", "found"),
+    [("SPARKS", ("3.5", "4.0x"), "Spark"), ("DELTA", "4.40", "Delta Lake")],
+)
+def test_another_release_is_refused_with_what_to_install(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, others: object, found: str
+) -> None:
+    require_delta(spark)
+    monkeypatch.setattr(f"dt_jupyter.spark.session.{name}", others)
+    with pytest.raises(DTError, match=f"DT-5133. {found} [0-9.]+ is not supported") as refused:
+        require_delta(spark)
+    assert "pip install" in str(refused.value)
+
+
 @pytest.mark.nightly
 def test_jars_that_cannot_be_fetched_are_a_short_error(tmp_path: Path) -> None:
     """An empty Ivy folder and only a repository that does not answer; then a start that works."""
@@ -279,7 +293,7 @@ def test_a_function_of_python_reads_a_table(spark: SparkSession, lake_dir: Path)
 
 
 def test_require_delta_says_what_is_missing(spark: SparkSession) -> None:
-    without = living_spark(conf={"spark.sql.extensions": ""})
+    without = living_spark(conf={"spark.sql.extensions": ""}, version=spark.version)
     with pytest.raises(DTError, match=r"spark\.sql\.extensions is not"):
         require_delta(without)
     assert require_delta(spark) is spark
