@@ -13,16 +13,17 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.caches import Cache, CacheMemory
-from dt_jupyter.evaluation.expressions import Function
+from dt_jupyter.evaluation.expressions import ROW_NUMBER, Function
 from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.row_hashes import compute_hashes
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
-_Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool]
-"""A text, the views that it reads, and whether local time is UTC."""
+_Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool, bool]
+"""A text, the views that it reads, whether local time is UTC, and whether rows are taken."""
 _MOST_BYTES = 32 << 20
 """Of translations that share no memory with other caches."""
 _COLUMN_BYTES = 200
@@ -125,10 +126,11 @@ class Evaluator:
         rows = sum(v.rows.num_rows for v in views.values())
         if rows >= self.most_rows:
             return None
-        found = self.translated(text, views, is_utc=is_utc)
+        few = rows < _WATCHED_ROWS
+        found = self.translated(text, views, is_utc=is_utc, takes=few)
         if isinstance(found, LeftOut):
             return None
-        return self._run(found, views, _all_rows if rows < _WATCHED_ROWS else _rows_in_time)
+        return self._run(found, views, _all_rows if few else _rows_in_time)
 
     def evaluate_whole(
         self,
@@ -152,17 +154,18 @@ class Evaluator:
         return self._run(found, views, fetch)
 
     def translated(
-        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
+        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool = False
     ) -> Translation | LeftOut:
-        """The statement in DuckDB's words, or what in it is left to Spark."""
+        """The statement in DuckDB's words, or what in it is left to Spark; `takes` as `translate`
+        has it."""
         shapes = {n: v.shape for n, v in views.items()}
-        key = (text, frozenset(shapes.items()), is_utc)
+        key = (text, frozenset(shapes.items()), is_utc, takes)
         known = self._known.get(key)
         if known is not None:
             return known
         found: Translation | LeftOut
         try:
-            found = translate(text, shapes, is_utc=is_utc)
+            found = translate(text, shapes, is_utc=is_utc, takes=takes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         except RecursionError:
@@ -181,19 +184,19 @@ class Evaluator:
         for name, function in statement.functions.items():
             _offer(opened, name, function)
         try:
-            for name in statement.views:
-                rows = views[name].rows
-                connection.register(name, rows.rename_columns(_places(rows.num_columns)))
+            rows = {name: views[name].rows for name in statement.reads}
+            read = {name: _rows_read(statement, name, r) for name, r in rows.items()}
+            for name, table in read.items():
+                connection.register(
+                    name, table.select(list(statement.reads[name] or (ROW_NUMBER,)))
+                )
             found = fetch(connection, statement.sql)
-            if found is None:
-                return None
-            schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
-            return found.cast(schema).rename_columns([n for n, _ in statement.columns])
-        except (duckdb.Error, pa.ArrowException):
+            return None if found is None else _result(statement, found, read)
+        except (duckdb.Error, pa.ArrowException, ArithmeticError):
             connection.abort()
             return None  # what fails, fails in Spark, in its words
         finally:
-            for name in statement.views:
+            for name in statement.reads:
                 connection.unregister(name)
             with self._lock:
                 self._idle.append(opened)
@@ -227,13 +230,39 @@ def _offer(opened: _Opened, name: str, function: Function) -> None:
     opened.offered.add(name)
 
 
-def _places(columns: int) -> list[str]:
-    return [f"c{i}" for i in range(columns)]
+def _rows_read(statement: Translation, view: str, rows: pa.Table) -> pa.Table:
+    """A view's rows with their numbers and hashes, the columns named by their places."""
+    import pyarrow as pa
+
+    table = rows.rename_columns([f"c{i}" for i in range(rows.num_columns)])
+    wanted = {h: name for h, name in statement.hashes.items() if h.view == view}
+    for name, values in compute_hashes(wanted, table).items():
+        table = table.append_column(name, values)
+    return table.append_column(ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+
+
+def _result(statement: Translation, found: pa.Table, read: Mapping[str, pa.Table]) -> pa.Table:
+    """The columns of a statement, those that are taken by the numbers of their rows."""
+    import pyarrow as pa
+
+    columns: dict[int, pa.ChunkedArray] = {}
+    together: dict[tuple[str, str], list[int]] = {}
+    for i in range(len(statement.columns)):
+        if (taken := statement.taken.get(i)) is None:
+            columns[i] = found[f"c{i}"]
+        else:
+            together.setdefault((taken.view, taken.rows), []).append(i)
+    for (view, rows), places in together.items():
+        wanted = read[view].select([statement.taken[i].column for i in places])
+        columns |= dict(zip(places, wanted.take(found[rows]).columns, strict=True))
+    schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
+    table = pa.table([columns[i] for i in range(len(columns))], schema.names)
+    return table.cast(schema).rename_columns([n for n, _ in statement.columns])
 
 
 def _bytes_of(statement: _Statement, found: Translation | LeftOut) -> int:
     """About the memory of both."""
-    text, views, _ = statement
+    text, views, _, _ = statement
     columns = sum(len(shape) for _, shape in views)
     if isinstance(found, LeftOut):
         return len(text) + _COLUMN_BYTES * columns
