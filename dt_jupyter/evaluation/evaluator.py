@@ -44,9 +44,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # What does not fit fails, and is Spark's: nothing is put into files here.
     "memory_limit": "1GB",
     "temp_directory": "",
-    # It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen.
-    "disabled_optimizers": "expression_rewriter",
 }
+_NOT_OPTIMIZED = "expression_rewriter"
+"""It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen."""
+_NOT_OPTIMIZED_FOR_FEW = f"{_NOT_OPTIMIZED},common_subexpressions"
+"""To look for them takes longer than to compute them twice for few rows."""
+_LONG_TEXT = 20_000
 _BATCH = 100_000
 _WATCHED_ROWS = 20_000
 _MOST_SECONDS = 30.0
@@ -56,6 +59,17 @@ _WATCH_SECONDS = 0.1
 
 def _all_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
     return connection.sql(sql).to_arrow_table()
+
+
+def _few_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+    """Those of a long text by way of a table: as a relation it would be read and bound twice."""
+    if len(sql) < _LONG_TEXT:
+        return _all_rows(connection, sql)
+    connection.execute(f"CREATE TEMP TABLE found AS {sql}").fetchall()
+    try:
+        return _all_rows(connection, "FROM found")
+    finally:
+        connection.execute("DROP TABLE found").fetchall()
 
 
 def _rows_within(connection: DuckDBPyConnection, sql: str, most_bytes: int) -> pa.Table | None:
@@ -113,7 +127,8 @@ class Evaluator:
     most_rows: int
     memory: CacheMemory = field(default_factory=lambda: CacheMemory(_MOST_BYTES))
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _idle: list[_Opened] = field(default_factory=list)
+    _idle: dict[bool, list[_Opened]] = field(default_factory=lambda: {False: [], True: []})
+    """Open connections, by whether they are for few rows."""
 
     def __post_init__(self) -> None:
         self._known: Cache[_Statement, Translation | LeftOut] = Cache(self.memory, "statements")
@@ -130,7 +145,7 @@ class Evaluator:
         found = self.translated(text, views, is_utc=is_utc, takes=few)
         if isinstance(found, LeftOut):
             return None
-        return self._run(found, views, _all_rows if few else _rows_in_time)
+        return self._run(found, views, _few_rows if few else _rows_in_time, few=few)
 
     def evaluate_whole(
         self,
@@ -151,7 +166,7 @@ class Evaluator:
             with _interrupted_when(connection, over):
                 return _rows_within(connection, sql, most_bytes)
 
-        return self._run(found, views, fetch)
+        return self._run(found, views, fetch, few=False)
 
     def translated(
         self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool = False
@@ -174,12 +189,12 @@ class Evaluator:
         return found
 
     def _run(
-        self, statement: Translation, views: Mapping[str, LocalRows], fetch: _Fetch
+        self, statement: Translation, views: Mapping[str, LocalRows], fetch: _Fetch, *, few: bool
     ) -> pa.Table | None:
         import duckdb
         import pyarrow as pa
 
-        opened = self._opened()
+        opened = self._opened(few)
         connection = opened.connection
         for name, function in statement.functions.items():
             _offer(opened, name, function)
@@ -199,17 +214,18 @@ class Evaluator:
             for name in statement.reads:
                 connection.unregister(name)
             with self._lock:
-                self._idle.append(opened)
+                self._idle[few].append(opened)
 
-    def _opened(self) -> _Opened:
+    def _opened(self, few: bool) -> _Opened:
         """One for this statement alone: a refresh is a thread of its own, and opening takes longer
         than most statements."""
         import duckdb
 
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        connection = duckdb.connect(config=_CONFIG)
+            if self._idle[few]:
+                return self._idle[few].pop()
+        optimizers = _NOT_OPTIMIZED_FOR_FEW if few else _NOT_OPTIMIZED
+        connection = duckdb.connect(config={**_CONFIG, "disabled_optimizers": optimizers})
         connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _Opened(connection)
 

@@ -16,11 +16,13 @@ from dt_jupyter.evaluation.left_out import LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A column of a view, under the alias that the view has in FROM."""
+    """A column of a view, under the alias that the view has in FROM; an optional one is NULL also
+    where a join finds no row of the view."""
 
     view: str
     alias: str
     column: str
+    optional: bool = False
 
     @property
     def sql(self) -> str:

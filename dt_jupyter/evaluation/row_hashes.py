@@ -62,7 +62,7 @@ def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[Place]] | None:
         case _:
             return None
     found = [_own_column(s, c) for c in columns]
-    own = [c for c in found if c is not None and c.kind is not None and c.place is not None]
+    own = [c for c in found if c is not None and c.kind is not None and _is_own(c)]
     if len(own) < len(found) or not own:
         return None
     kind, places = own[0].kind, [c.place for c in own if c.place is not None]
@@ -79,6 +79,11 @@ def _own_column(s: Scalars, node: object) -> ScopeColumn | None:
         return None
     found = s.find(node.name, node.table)
     return found[0] if len(found) == 1 else None
+
+
+def _is_own(column: ScopeColumn) -> bool:
+    """Of no row a hash is not NULL."""
+    return column.place is not None and not column.place.optional
 
 
 def _asked_for_null(node: exp.Expr) -> exp.Expr | None:

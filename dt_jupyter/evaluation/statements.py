@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sqlglot import exp, parse_one
@@ -228,6 +228,8 @@ class _Statements:
         }.get(how)  # fmt: skip
         if word is None:
             raise LeftOut(f"{how} JOIN")
+        if how == "LEFT":
+            right.columns = [_made_optional(c) for c in right.columns]
         both = [*left.columns, *right.columns]
         on = join.args.get("on")
         condition = self._scalars(both).condition(on) if on is not None else "TRUE"
@@ -319,6 +321,11 @@ class _Statements:
                     raise LeftOut(f"{word} of no number")
                 sql += f" {word} {number.this}"
         return sql
+
+
+def _made_optional(column: ScopeColumn) -> ScopeColumn:
+    place = column.place and replace(column.place, optional=True)
+    return replace(column, place=place)
 
 
 def _listed(
