@@ -15,7 +15,7 @@ from dt_jupyter.evaluation.left_out import LeftOut
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ViewColumn:
     """A column of a view, under the alias that the view has in FROM; an optional one is NULL also
     where a join finds no row of the view."""
 
@@ -46,7 +46,7 @@ class Value:
     sql: str
     kind: ValueKind
     literal: str | None = None
-    place: Place | None = None
+    place: ViewColumn | None = None
     row: str = ""
 
 
@@ -59,7 +59,7 @@ class ScopeColumn:
     name: str
     sql: str
     kind: ValueKind | None
-    place: Place | None = None
+    place: ViewColumn | None = None
 
 
 @dataclass(frozen=True, slots=True)

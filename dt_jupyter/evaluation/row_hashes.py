@@ -13,10 +13,10 @@ from dt_jupyter.evaluation import exact
 from dt_jupyter.evaluation.expressions import (
     HashedPart,
     HashPart,
-    Place,
     Scalars,
     ScopeColumn,
     Value,
+    ViewColumn,
     ViewHash,
 )
 from dt_jupyter.evaluation.kinds import BIGINT, STRING
@@ -33,7 +33,7 @@ def hash_of_view(s: Scalars, args: Sequence[exp.Expr]) -> Value | None:
     literal = None
     if isinstance(args[0], exp.Literal) and args[0].is_string:
         literal, args = str(args[0].this), args[1:]
-    parts, places = list[HashPart](), dict[tuple[str, str], Place]()
+    parts, places = list[HashPart](), dict[tuple[str, str], ViewColumn]()
     for arg in args:
         found = _part_of(s, arg)
         if found is None:
@@ -44,11 +44,11 @@ def hash_of_view(s: Scalars, args: Sequence[exp.Expr]) -> Value | None:
     if len(places) != 1:
         return None
     ((view, alias),) = places
-    place = Place(view, alias, s.hashes.name(ViewHash(view, literal, tuple(parts))))
+    place = ViewColumn(view, alias, s.hashes.name(ViewHash(view, literal, tuple(parts))))
     return Value(place.sql, BIGINT, place=place)
 
 
-def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[Place]] | None:
+def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[ViewColumn]] | None:
     columns: list[exp.Expr | None]
     match node:
         case exp.Column():

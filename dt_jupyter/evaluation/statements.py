@@ -16,11 +16,11 @@ from sqlglot.errors import SqlglotError
 from dt_jupyter.evaluation import kinds
 from dt_jupyter.evaluation.expressions import (
     Function,
-    Place,
     Rules,
     Scalars,
     ScopeColumn,
     Value,
+    ViewColumn,
     ViewHash,
     ViewHashes,
     has_only,
@@ -118,7 +118,7 @@ class _Query:
     shape: ViewShape
     taken: Mapping[int, Taken] = field(default_factory=dict)
     view: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[ViewColumn, ...] = ()
 
 
 @dataclass
@@ -247,7 +247,7 @@ class _Statements:
                     raise LeftOut("rows that Spark computes")
                 self.used[alias] = name
                 text, shape = quoted_view(name), self.views[name]
-                places = [Place(name, alias, f"c{i}") for i in range(len(shape))]
+                places = [ViewColumn(name, alias, f"c{i}") for i in range(len(shape))]
             case exp.Subquery() if has_only(node, "this", "alias"):
                 query = self.query(node.this)
                 text, shape, places = f"({query.sql})", query.shape, [*query.places]

@@ -367,7 +367,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
         exact, "_float_bits", lambda column: column.fill_null(0.0).to_numpy().view(
             "u8" if column.type == pa.float64() else "u4")
     ),
-    "longs hashed as if they were ints": (exact, "_EIGHT", 4),
+    "another prime in a hash": (exact, "_P4", 0x85EBCA77C2B2AE65),
     "decimals as doubles without their fractions": (exact, "to_double", WITHOUT_FRACTIONS),
     "averages with fewer digits": (kinds, "average_kind", lambda k: k),
     "rounded down": (exact, "_moved", lambda v, scale, wanted: v // 10 ** max(scale - wanted, 0)),
