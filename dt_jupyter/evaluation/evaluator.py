@@ -13,16 +13,17 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.caches import Cache, CacheMemory
-from dt_jupyter.evaluation.expressions import Function
+from dt_jupyter.evaluation.expressions import ROW_NUMBER, Function
 from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.row_hashes import compute_hashes
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
-_Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool]
-"""A text, the views that it reads, and whether local time is UTC."""
+_Statement = tuple[str, frozenset[tuple[str, ViewShape]], bool, bool]
+"""A text, the views that it reads, whether local time is UTC, and whether rows are taken."""
 _MOST_BYTES = 32 << 20
 """Of translations that share no memory with other caches."""
 _COLUMN_BYTES = 200
@@ -43,9 +44,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # What does not fit fails, and is Spark's: nothing is put into files here.
     "memory_limit": "1GB",
     "temp_directory": "",
-    # It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen.
-    "disabled_optimizers": "expression_rewriter",
 }
+_NOT_OPTIMIZED = "expression_rewriter"
+"""It makes `x > 4` of `x + 1 > 5`: an overflow would not be seen."""
+_NOT_OPTIMIZED_FOR_FEW = f"{_NOT_OPTIMIZED},common_subexpressions"
+"""To look for them takes longer than to compute them twice for few rows."""
+_LONG_TEXT = 20_000
 _BATCH = 100_000
 _WATCHED_ROWS = 20_000
 _MOST_SECONDS = 30.0
@@ -55,6 +59,17 @@ _WATCH_SECONDS = 0.1
 
 def _all_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
     return connection.sql(sql).to_arrow_table()
+
+
+def _few_rows(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+    """Those of a long text by way of a table: as a relation it would be read and bound twice."""
+    if len(sql) < _LONG_TEXT:
+        return _all_rows(connection, sql)
+    connection.execute(f"CREATE TEMP TABLE found AS {sql}").fetchall()
+    try:
+        return _all_rows(connection, "FROM found")
+    finally:
+        connection.execute("DROP TABLE found").fetchall()
 
 
 def _rows_within(connection: DuckDBPyConnection, sql: str, most_bytes: int) -> pa.Table | None:
@@ -112,7 +127,8 @@ class Evaluator:
     most_rows: int
     memory: CacheMemory = field(default_factory=lambda: CacheMemory(_MOST_BYTES))
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _idle: list[_Opened] = field(default_factory=list)
+    _idle: dict[bool, list[_Opened]] = field(default_factory=lambda: {False: [], True: []})
+    """Open connections, by whether they are for few rows."""
 
     def __post_init__(self) -> None:
         self._known: Cache[_Statement, Translation | LeftOut] = Cache(self.memory, "statements")
@@ -125,10 +141,11 @@ class Evaluator:
         rows = sum(v.rows.num_rows for v in views.values())
         if rows >= self.most_rows:
             return None
-        found = self.translated(text, views, is_utc=is_utc)
+        few = rows < _WATCHED_ROWS
+        found = self.translated(text, views, is_utc=is_utc, takes=few)
         if isinstance(found, LeftOut):
             return None
-        return self._run(found, views, _all_rows if rows < _WATCHED_ROWS else _rows_in_time)
+        return self._run(found, views, _few_rows if few else _rows_in_time, few=few)
 
     def evaluate_whole(
         self,
@@ -149,20 +166,21 @@ class Evaluator:
             with _interrupted_when(connection, over):
                 return _rows_within(connection, sql, most_bytes)
 
-        return self._run(found, views, fetch)
+        return self._run(found, views, fetch, few=False)
 
     def translated(
-        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
+        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool = False
     ) -> Translation | LeftOut:
-        """The statement in DuckDB's words, or what in it is left to Spark."""
+        """The statement in DuckDB's words, or what in it is left to Spark; `takes` as `translate`
+        has it."""
         shapes = {n: v.shape for n, v in views.items()}
-        key = (text, frozenset(shapes.items()), is_utc)
+        key = (text, frozenset(shapes.items()), is_utc, takes)
         known = self._known.get(key)
         if known is not None:
             return known
         found: Translation | LeftOut
         try:
-            found = translate(text, shapes, is_utc=is_utc)
+            found = translate(text, shapes, is_utc=is_utc, takes=takes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         except RecursionError:
@@ -171,42 +189,43 @@ class Evaluator:
         return found
 
     def _run(
-        self, statement: Translation, views: Mapping[str, LocalRows], fetch: _Fetch
+        self, statement: Translation, views: Mapping[str, LocalRows], fetch: _Fetch, *, few: bool
     ) -> pa.Table | None:
         import duckdb
         import pyarrow as pa
 
-        opened = self._opened()
+        opened = self._opened(few)
         connection = opened.connection
         for name, function in statement.functions.items():
             _offer(opened, name, function)
         try:
-            for name in statement.views:
-                rows = views[name].rows
-                connection.register(name, rows.rename_columns(_places(rows.num_columns)))
+            rows = {name: views[name].rows for name in statement.reads}
+            read = {name: _rows_read(statement, name, r) for name, r in rows.items()}
+            for name, table in read.items():
+                connection.register(
+                    name, table.select(list(statement.reads[name] or (ROW_NUMBER,)))
+                )
             found = fetch(connection, statement.sql)
-            if found is None:
-                return None
-            schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
-            return found.cast(schema).rename_columns([n for n, _ in statement.columns])
-        except (duckdb.Error, pa.ArrowException):
+            return None if found is None else _result(statement, found, read)
+        except (duckdb.Error, pa.ArrowException, ArithmeticError):
             connection.abort()
             return None  # what fails, fails in Spark, in its words
         finally:
-            for name in statement.views:
+            for name in statement.reads:
                 connection.unregister(name)
             with self._lock:
-                self._idle.append(opened)
+                self._idle[few].append(opened)
 
-    def _opened(self) -> _Opened:
+    def _opened(self, few: bool) -> _Opened:
         """One for this statement alone: a refresh is a thread of its own, and opening takes longer
         than most statements."""
         import duckdb
 
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        connection = duckdb.connect(config=_CONFIG)
+            if self._idle[few]:
+                return self._idle[few].pop()
+        optimizers = _NOT_OPTIMIZED_FOR_FEW if few else _NOT_OPTIMIZED
+        connection = duckdb.connect(config={**_CONFIG, "disabled_optimizers": optimizers})
         connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _Opened(connection)
 
@@ -227,13 +246,39 @@ def _offer(opened: _Opened, name: str, function: Function) -> None:
     opened.offered.add(name)
 
 
-def _places(columns: int) -> list[str]:
-    return [f"c{i}" for i in range(columns)]
+def _rows_read(statement: Translation, view: str, rows: pa.Table) -> pa.Table:
+    """A view's rows with their numbers and hashes, the columns named by their places."""
+    import pyarrow as pa
+
+    table = rows.rename_columns([f"c{i}" for i in range(rows.num_columns)])
+    wanted = {h: name for h, name in statement.hashes.items() if h.view == view}
+    for name, values in compute_hashes(wanted, table).items():
+        table = table.append_column(name, values)
+    return table.append_column(ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+
+
+def _result(statement: Translation, found: pa.Table, read: Mapping[str, pa.Table]) -> pa.Table:
+    """The columns of a statement, those that are taken by the numbers of their rows."""
+    import pyarrow as pa
+
+    columns: dict[int, pa.ChunkedArray] = {}
+    together: dict[tuple[str, str], list[int]] = {}
+    for i in range(len(statement.columns)):
+        if (taken := statement.taken.get(i)) is None:
+            columns[i] = found[f"c{i}"]
+        else:
+            together.setdefault((taken.view, taken.rows), []).append(i)
+    for (view, rows), places in together.items():
+        wanted = read[view].select([statement.taken[i].column for i in places])
+        columns |= dict(zip(places, wanted.take(found[rows]).columns, strict=True))
+    schema = pa.schema([(f"c{i}", k.arrow) for i, (_, k) in enumerate(statement.columns)])
+    table = pa.table([columns[i] for i in range(len(columns))], schema.names)
+    return table.cast(schema).rename_columns([n for n, _ in statement.columns])
 
 
 def _bytes_of(statement: _Statement, found: Translation | LeftOut) -> int:
     """About the memory of both."""
-    text, views, _ = statement
+    text, views, _, _ = statement
     columns = sum(len(shape) for _, shape in views)
     if isinstance(found, LeftOut):
         return len(text) + _COLUMN_BYTES * columns

@@ -6,7 +6,7 @@ statement is then Spark's. Sources: Spark's `Decimal`, `XXH64`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING
 
@@ -194,14 +194,32 @@ def row_hash(kinds: Sequence[ValueKind]) -> Function:
 
     def evaluate(*columns: pa.Array) -> pa.Array:
         import numpy as np
-        import pyarrow as pa
 
-        digests = np.full(len(columns[0]), _SEED, np.uint64)
-        for kind, column in zip(kinds, columns, strict=True):
-            digests = _hashed_on(digests, kind, _one_array(column))
-        return pa.array(digests.view(np.int64), pa.int64())
+        return row_hashes(kinds, columns, np.full((1, len(columns[0])), _SEED, np.uint64))[0]
 
     return _of_arity(evaluate, len(kinds))
+
+
+def row_hashes(
+    kinds: Sequence[ValueKind], columns: Iterable[pa.Array], begun: Words
+) -> list[pa.Array]:
+    """Hashes that go on with these columns, for each row of the ones that are begun, (hashes,
+    rows)."""
+    import numpy as np
+    import pyarrow as pa
+
+    for kind, column in zip(kinds, columns, strict=True):
+        begun = _hashed_on(begun, kind, _one_array(column))
+    return [pa.array(digests.view(np.int64), pa.int64()) for digests in begun]
+
+
+def begin_hashes(literals: Sequence[str | None], rows: int) -> Words:
+    """Hashes of so many rows after a first argument, or of none."""
+    import numpy as np
+    from xxhash import xxh64_intdigest
+
+    begun = [_SEED if t is None else xxh64_intdigest(t.encode(), _SEED) for t in literals]
+    return np.repeat(np.array(begun, np.uint64)[:, None], rows, axis=1)
 
 
 def _hashed_on(digests: Words, kind: ValueKind, column: pa.Array) -> Words:
@@ -211,10 +229,18 @@ def _hashed_on(digests: Words, kind: ValueKind, column: pa.Array) -> Words:
 
     bits = _fixed_bits(kind, column)
     if bits is not None:
-        valid = column.is_valid().to_numpy(zero_copy_only=False)
-        return np.where(valid, _xxh64(bits, digests), digests)
-    pairs = zip(_hashed_bytes(kind, column), digests.tolist(), strict=True)
-    return np.array([d if v is None else xxh64_intdigest(v, d) for v, d in pairs], np.uint64)
+        found = _xxh64(bits, digests)
+        if not column.null_count:
+            return found
+        return np.where(column.is_valid().to_numpy(zero_copy_only=False), found, digests)
+    values = _hashed_bytes(kind, column)
+    return np.array(
+        [
+            [d if v is None else xxh64_intdigest(v, d) for v, d in zip(values, row, strict=True)]
+            for row in digests.tolist()
+        ],
+        np.uint64,
+    ).reshape(digests.shape)
 
 
 def _fixed_bits(kind: ValueKind, column: pa.Array) -> Words | None:

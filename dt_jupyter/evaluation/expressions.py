@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from sqlglot import exp
 
@@ -14,22 +15,51 @@ from dt_jupyter.evaluation.left_out import LeftOut
 
 
 @dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """A column of a view, under the alias that the view has in FROM; an optional one is NULL also
+    where a join finds no row of the view."""
+
+    view: str
+    alias: str
+    column: str
+    optional: bool = False
+
+    @property
+    def sql(self) -> str:
+        return f"{self.alias}.{self.column}"
+
+    @property
+    def row(self) -> str:
+        """The number of the view's row."""
+        return f"{self.alias}.{ROW_NUMBER}"
+
+
+ROW_NUMBER = "r"
+"""A view's column with the numbers of its rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
-    """An expression in DuckDB's SQL and its type; `literal` is the number that it is."""
+    """An expression in DuckDB's SQL and its type; `literal` is the number that it is, `place` the
+    column of a view that it is, and `row` the expression of the row where a group has it from."""
 
     sql: str
     kind: ValueKind
     literal: str | None = None
+    place: ViewColumn | None = None
+    row: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column in scope; of a type that is not evaluated it has no kind."""
+    """A column in scope; of a type that is not evaluated it has no kind. `place`: where it is a
+    view's own."""
 
     qualifier: str | None
     name: str
     sql: str
     kind: ValueKind | None
+    place: ViewColumn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +69,41 @@ class Function:
     evaluate: exact.Function
     arguments: tuple[ValueKind, ...]
     result: ValueKind
+
+
+class HashedPart(StrEnum):
+    VALUES = "values"
+    ZEROS = "zeros"
+    NULLS = "nulls"
+
+
+@dataclass(frozen=True, slots=True)
+class HashPart:
+    """One argument of a row's hash, of columns of a view by name: a column's values, the zeros of a
+    float's with their signs, or which of all the columns are NULL."""
+
+    what: HashedPart
+    columns: tuple[str, ...]
+    kind: ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class ViewHash:
+    """XXHASH64 of a literal, if there is one, and of columns of one view."""
+
+    view: str
+    literal: str | None
+    parts: tuple[HashPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewHashes:
+    """The hashes that a statement needs, each a further column of its view."""
+
+    names: dict[ViewHash, str] = field(default_factory=dict)
+
+    def name(self, of: ViewHash) -> str:
+        return self.names.setdefault(of, f"x{len(self.names)}")
 
 
 OPERANDS = frozenset({"this", "expression"})
@@ -66,6 +131,8 @@ class Scalars:
     functions: dict[str, Function]
     is_utc: bool
     over: str = ""
+    hashes: ViewHashes | None = None
+    """Those of views' own columns, where they are computed before the statement."""
     by_name: dict[str, list[ScopeColumn]] | None = None
     """The columns; a copy with other rules has the same."""
 
@@ -97,7 +164,9 @@ class Scalars:
             if value.literal is not None:
                 return f"CAST('{value.literal}' AS DOUBLE)"
             return self.call("to_double", exact.to_double, (value,), DOUBLE).sql
-        return f"CAST({value.sql} AS {kind.sql})"
+        whole = value.kind.is_integer and (kind.is_integer or kind.is_decimal)
+        text = value.literal if whole and value.literal is not None else value.sql
+        return f"CAST({text} AS {kind.sql})"
 
     def call(
         self, name: str, function: exact.Function, args: Sequence[Value], kind: ValueKind

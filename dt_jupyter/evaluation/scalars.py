@@ -15,6 +15,7 @@ from dt_jupyter.evaluation.arithmetic import ARITHMETIC, literal_number
 from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, node_name
 from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.row_hashes import hash_of_view
 from dt_jupyter.evaluation.texts import TEXTS, quoted_text
 from dt_jupyter.evaluation.times import TIMES
 
@@ -29,7 +30,7 @@ def _column(s: Scalars, node: exp.Expr) -> Value:
     (column,) = found
     if column.kind is None:
         raise LeftOut(f"the type of {node.name}")
-    return Value(column.sql, column.kind)
+    return Value(column.sql, column.kind, place=column.place)
 
 
 def _literal(s: Scalars, node: exp.Expr) -> Value:
@@ -79,8 +80,13 @@ def _compared(s: Scalars, values: Sequence[Value]) -> tuple[list[str], ValueKind
 
 
 def _logic(s: Scalars, node: exp.Expr) -> Value:
-    word = "AND" if isinstance(node, exp.And) else "OR"
-    return Value(f"({s.condition(node.this)} {word} {s.condition(node.expression)})", BOOLEAN)
+    """A chain of one operator without recursion: a wide table's has thousands of members."""
+    kind, members = type(node), list[exp.Expr]()
+    while type(node) is kind:
+        members.append(node.expression)
+        node = node.this
+    word = " AND " if kind is exp.And else " OR "
+    return Value(f"({word.join(map(s.condition, (node, *reversed(members))))})", BOOLEAN)
 
 
 def _not(s: Scalars, node: exp.Expr) -> Value:
@@ -164,6 +170,9 @@ def _raise_error(s: Scalars, args: Sequence[exp.Expr]) -> Value:
 
 
 def _hash(s: Scalars, args: Sequence[exp.Expr]) -> Value:
+    of_view = hash_of_view(s, args)
+    if of_view is not None:
+        return of_view
     values = [_hashed(s, a) for a in args]
     hashed = [v.kind for v in values]
     if kinds.VOID in hashed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ from dt_jupyter.refresh.stage_plan import (
 )
 from dt_jupyter.refresh.stage_run import INTERPRETED, StageRun, plan_for
 from dt_jupyter.sources import Sources
-from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics
+from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics, read_confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -166,9 +167,11 @@ class Stages:
     _held: HeldFrames = field(default_factory=HeldFrames)
 
     def __post_init__(self) -> None:
-        conf = self.context.spark.conf
-        self._compiled_as = {name: str(conf.get(name)) for name in INTERPRETED}
         self._versions = dict(self.context.seen.frontier.versions)
+
+    @cached_property
+    def _compiled_as(self) -> Mapping[str, str]:
+        return read_confs(self.context.spark, INTERPRETED)
 
     def run(self) -> Outcome:
         *hidden, public = self.plan.steps
@@ -310,7 +313,7 @@ class Stages:
             of.tuning,
             tables=of.small,
             evaluator=of.evaluator,
-            compiled_as=self._compiled_as,
+            compiled_as=lambda: self._compiled_as,
             written_views=self.written_views,
             region=region,
             held=self._held,

@@ -19,7 +19,7 @@ from dt_jupyter.evaluation import (
 )
 from dt_jupyter.lake import TableLog, fields_named, local_view, spark_schema
 from dt_jupyter.model.hidden import WEIGHT
-from dt_jupyter.spark import arrow_frame
+from dt_jupyter.spark import arrow_frame, read_confs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +32,7 @@ _USUAL = {
     "spark.sql.legacy.literal.pickMinimumPrecision": "true",
 }
 """What the evaluation takes for granted of a session: other decimals have other digits."""
+_ZONE = "spark.sql.session.timeZone"
 _UNUSUAL = "decimals have another meaning in its session"
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00"})
 _WORD = re.compile(r"\w+")
@@ -90,13 +91,16 @@ class LocalViews:
         return self.evaluator.evaluate_whole(text, read, most_bytes, over, is_utc=self._is_utc)
 
     @cached_property
-    def _is_usual(self) -> bool:
-        conf = self.spark.conf
-        return all(conf.get(name, value) == value for name, value in _USUAL.items())
+    def _confs(self) -> dict[str, str]:
+        return read_confs(self.spark, (*_USUAL, _ZONE))
 
-    @cached_property
+    @property
+    def _is_usual(self) -> bool:
+        return all(self._confs.get(name, value) == value for name, value in _USUAL.items())
+
+    @property
     def _is_utc(self) -> bool:
-        return str(self.spark.conf.get("spark.sql.session.timeZone")) in _UTC
+        return self._confs[_ZONE] in _UTC
 
     def _read_by(self, text: str) -> list[str]:
         """The views that a statement names."""

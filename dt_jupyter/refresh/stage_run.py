@@ -7,7 +7,7 @@ it; a large one is computed once, cached by Spark, and stays there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,8 +105,9 @@ class StageRun:
     tables: SmallTables | None = None
     evaluator: Evaluator | None = None
     """Of statements over rows that are all at hand."""
-    compiled_as: Mapping[str, str] = field(default_factory=dict)
-    """What the session says instead of `INTERPRETED`, for statements over more rows."""
+    compiled_as: Callable[[], Mapping[str, str]] = dict[str, str]
+    """What the session says instead of `INTERPRETED`, for statements over more rows; the first
+    statement of Spark's asks for it."""
     key_texts: list[str] | None = None
     """For EXPLAIN: the statements of touched keys, which are then not run."""
     imagines: bool = False
@@ -312,7 +313,8 @@ class StageRun:
         changed = sum(UNKNOWN_ROWS if n is None else n for n in rows)
         plan_for(self.spark, heavy=heavy, local=local, changed=changed)
         few = local and self.reading.views.given_rows <= self.tuning.interpreted_rows
-        for conf, value in (INTERPRETED if few else self.compiled_as).items():
+        compiled = self.compiled_as()
+        for conf, value in (INTERPRETED if few else compiled).items():
             self.spark.conf.set(conf, value)
         return self.spark.sql(text)
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Iterator;
 import java.util.Locale;
+import java.util.NoSuchElementException;
 import java.util.Properties;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -87,6 +88,22 @@ public final class SessionCalls {
     state.catalog().clearTempTables();
     forget(state.functionRegistry(), (Seq) functions);
     forget(state.tableFunctionRegistry(), (Seq) tableFunctions);
+  }
+
+  /** The values of confs that are set or known, as JSON. */
+  public static String confs(Object of, String names) throws Exception {
+    SQLConf conf = ((SessionState) of).conf();
+    JsonNode asked = new ObjectMapper().readTree(names);
+    ObjectNode told = new ObjectMapper().createObjectNode();
+    for (int i = 0; i < asked.size(); i++) {
+      String name = ((JsonNode) asked.get(i)).asText();
+      try {
+        told.put(name, conf.getConfString(name));
+      } catch (NoSuchElementException unknown) {
+        told.remove(name);
+      }
+    }
+    return told.toString();
   }
 
   /** The jobs of a group, once the scheduler's events are delivered, as JSON. */

@@ -166,6 +166,7 @@ from .session_confs import (
     HELD as HELD,
     WHOLE_ROWS as WHOLE_ROWS,
     confs as confs,
+    read_confs as read_confs,
 )
 from .session_life import (
     context_end as context_end,

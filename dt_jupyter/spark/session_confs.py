@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from dt_jupyter.spark.compiled_java import session_calls
+from dt_jupyter.spark.modes import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +26,18 @@ WHOLE_ROWS = {"spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "fals
 SUBSTITUTES = "spark.sql.variable.substitute"
 FIXED_TEXT = {SUBSTITUTES: "false"}
 """A stored text has the values of its variables since it was created."""
+
+
+def read_confs(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
+    """The values of those of these confs that are set or known, of a classic session in one call of
+    Java."""
+    if is_connect(spark):
+        found = {name: spark.conf.get(name, None) for name in names}
+        return {name: value for name, value in found.items() if value is not None}
+    session: Any = spark
+    state = session._jsparkSession.sessionState()
+    told: dict[str, str] = json.loads(session_calls(session).confs(state, json.dumps([*names])))
+    return told
 
 
 @contextmanager

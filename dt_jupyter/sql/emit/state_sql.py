@@ -214,7 +214,7 @@ class GroupSql:
         same = " AND ".join(
             [
                 f"t.{COUNT} = 0",
-                *(f"{_merge(s)} IS NOT DISTINCT FROM o.{quote(s.id)}" for s in self.states),
+                *map(_stays, self.states),
             ]
         )
         there = "TRUE" if self.scalar else f"COALESCE(o.{COUNT}, 0) + t.{COUNT} > 0"
@@ -293,6 +293,14 @@ def _merge(state: StateColumn) -> str:
     if state.kind is Kind.SUM:
         return f"CAST(COALESCE({old}, CAST(0 AS {state.type})) + {new} AS {state.type})"
     return f"{'LEAST' if state.kind is Kind.MIN else 'GREATEST'}({old}, {new})"
+
+
+def _stays(state: StateColumn) -> str:
+    """Whether the change leaves a state as it is: a sum of exact numbers by the change alone."""
+    old, new = f"o.{quote(state.id)}", f"t.{quote(state.id)}"
+    if state.kind is Kind.SUM and state.type.lower().startswith(("bigint", "decimal")):
+        return f"{new} = 0 AND {old} IS NOT NULL"
+    return f"{_merge(state)} IS NOT DISTINCT FROM {old}"
 
 
 def _reached(state: StateColumn) -> str:

@@ -27,10 +27,12 @@ from dt_jupyter.evaluation import (
 from dt_jupyter.evaluation.groups import GROUPED
 from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.spark import arrow_frame, confs
+from dt_jupyter.sql import content_hash
 from tests.cases import some
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
 
 ROWS, EXPRESSIONS = 40, 160
+HASHES = "{} AS h1, {} AS h2".format(*content_hash((n, t) for n, (t, _, _) in COLUMNS.items()))
 AS_A_RELATION = {
     "a join by commas": "SELECT a.k, a.d, b.s FROM a, b WHERE a.k = b.k AND a.i < b.l",
     "a left join": "SELECT a.k, a.s, b.e FROM a LEFT JOIN b ON a.s = b.u AND b.d > 0",
@@ -54,6 +56,20 @@ AS_A_RELATION = {
     "first rows of dates": "SELECT y, d, k FROM a t ORDER BY y DESC, d DESC, k LIMIT 11",
     "names that differ in case": "SELECT a.`k` AS x, b.`K` AS y FROM (SELECT k, i FROM a) a, "
     "(SELECT k AS `K` FROM b) b WHERE a.`k` = b.`K`",
+    "columns that change their names": "SELECT s AS i, x AS s, i AS k FROM (SELECT k AS x, i AS s, "
+    "s AS i FROM (SELECT i, s, k FROM a))",
+    "one view twice": "SELECT x.k, y.s, y.d, x.d AS e FROM a x, (SELECT k AS l, * FROM a) y "
+    "WHERE x.k = y.r",
+    "firsts": "SELECT k, FIRST(s) f, FIRST(d) g, FIRST(l) h, SUM(i) t FROM "
+    "(SELECT k, s, d, i AS l, i FROM a) GROUP BY k HAVING COUNT(*) > 1",
+    "the hash of rows": f"SELECT *, {HASHES} FROM (SELECT {', '.join(COLUMNS)}, k FROM a)",
+    "the hash of rows that are not there": "SELECT a.k, b.s, XXHASH64('dt', b.i, b.s) AS h, "
+    "XXHASH64(a.i, a.s) AS g FROM a LEFT JOIN b ON a.k = b.i",
+    "the hash of both": "SELECT XXHASH64(a.i, b.s) AS h, a.s FROM a, b WHERE a.k = b.k",
+    "a mask that is none": "SELECT XXHASH64(CONCAT(CASE WHEN s IS NOT NULL THEN '1' ELSE '0' END, "
+    "CASE WHEN i IS NULL THEN '0' ELSE '1' END), s) AS h FROM a",
+    "a chain of conditions": "SELECT k FROM a WHERE "
+    + " AND ".join(f"i <> {n}" for n in range(600)),
     "a star with a hint": "SELECT /*+ BROADCAST(q) */ q.*, q.x AS y FROM "
     "(SELECT *, XXHASH64(i, s) AS x FROM a) q",
 }
@@ -351,7 +367,7 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
         exact, "_float_bits", lambda column: column.fill_null(0.0).to_numpy().view(
             "u8" if column.type == pa.float64() else "u4")
     ),
-    "longs hashed as if they were ints": (exact, "_EIGHT", 4),
+    "another prime in a hash": (exact, "_P4", 0x85EBCA77C2B2AE65),
     "decimals as doubles without their fractions": (exact, "to_double", WITHOUT_FRACTIONS),
     "averages with fewer digits": (kinds, "average_kind", lambda k: k),
     "rounded down": (exact, "_moved", lambda v, scale, wanted: v // 10 ** max(scale - wanted, 0)),

@@ -4,6 +4,7 @@ others are left as they are, and their refreshes tell what is to be done."""
 from __future__ import annotations
 
 import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from py4j.java_gateway import JavaMember
 from sqlalchemy import Connection, event
 
 from dt_jupyter.engine.scheduling import EnginePort
+from dt_jupyter.evaluation import evaluator
 from dt_jupyter.model import Name, Reason
 from dt_jupyter.schedule import Scheduler, Start
 from dt_jupyter.sources import source_names
@@ -23,6 +26,8 @@ from dt_jupyter.spark import CatalogRelation
 from tests.spark.engine_lab import Lab
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
 
@@ -80,6 +85,47 @@ def test_a_refresh_of_little_asks_the_catalog_little(quick_lab: Lab) -> None:
         assert one["statements"] <= 40, one
         assert one["reads"] <= 8, one
     lab.verified(*queries)
+
+
+WIDE = 300
+"""Columns of which sums kept one by one were once more conditions than Python has frames."""
+
+
+def test_a_refresh_asks_as_little_of_a_wide_table(
+    quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, calls, texts = quick_lab, Counter[str](), list[str]()
+    call, run = JavaMember.__call__, evaluator._all_rows
+
+    def count(member: JavaMember, *args: object) -> object:
+        calls["of Java"] += 1
+        return call(member, *args)
+
+    def read(connection: DuckDBPyConnection, sql: str) -> pa.Table | None:
+        texts.append(sql)
+        return run(connection, sql)
+
+    asked: dict[str, dict[int, tuple[int, list[str]]]] = {"star": {}, "sums": {}}
+    for width in (2, WIDE):
+        listed = ", ".join(f"id + {i} AS c{i}" for i in range(width))
+        sums = ", ".join(f"sum(c{i}) AS s{i}" for i in range(width))
+        lab.sql(f"CREATE TABLE of_{width} AS SELECT id, {listed} FROM range(9)")
+        lab.dynamic_table(f"star_{width}", f"SELECT * FROM of_{width}")
+        lab.dynamic_table(f"sums_{width}", f"SELECT id % 2 AS g, {sums} FROM of_{width} GROUP BY 1")
+        lab.sql(f"UPDATE of_{width} SET c1 = c1 + 1 WHERE id > 4")
+        for name, known in asked.items():
+            calls.clear(), texts.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(JavaMember, "__call__", count)
+                patch.setattr(evaluator, "_all_rows", read)
+                assert lab.refresh(f"{name}_{width}") == "INCREMENTAL"
+            known[width] = (calls["of Java"], list(texts))
+        lab.verified(f"star_{width}", f"sums_{width}")
+    for known in asked.values():
+        assert known[WIDE][0] <= known[2][0] <= 32, known
+        assert len(known[WIDE][1]) == len(known[2][1]) == 1, "a statement was left to Spark"
+    (narrow,), (wide,) = (asked["star"][width][1] for width in (2, WIDE))
+    assert re.sub(r"c\d+", "c", narrow) == re.sub(r"c\d+", "c", wide)
 
 
 def test_what_plain_spark_commits_goes_down_a_chain_of_seconds_at_one_time(quick_lab: Lab) -> None:

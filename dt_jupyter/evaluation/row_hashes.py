@@ -1,0 +1,160 @@
+"""Hashes of a view's rows, computed before the statement that asks for them: their arguments, of
+a wide table thousands, are then no part of its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from dt_jupyter.evaluation import exact
+from dt_jupyter.evaluation.expressions import (
+    HashedPart,
+    HashPart,
+    Scalars,
+    ScopeColumn,
+    Value,
+    ViewColumn,
+    ViewHash,
+)
+from dt_jupyter.evaluation.kinds import BIGINT, STRING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def hash_of_view(s: Scalars, args: Sequence[exp.Expr]) -> Value | None:
+    """A call of XXHASH64 as a further column of a view; None where it is of anything but columns
+    of one view in the forms of a content hash."""
+    if s.hashes is None:
+        return None
+    literal = None
+    if isinstance(args[0], exp.Literal) and args[0].is_string:
+        literal, args = str(args[0].this), args[1:]
+    parts, places = list[HashPart](), dict[tuple[str, str], ViewColumn]()
+    for arg in args:
+        found = _part_of(s, arg)
+        if found is None:
+            return None
+        part, read = found
+        parts.append(part)
+        places |= {(p.view, p.alias): p for p in read}
+    if len(places) != 1:
+        return None
+    ((view, alias),) = places
+    place = ViewColumn(view, alias, s.hashes.name(ViewHash(view, literal, tuple(parts))))
+    return Value(place.sql, BIGINT, place=place)
+
+
+def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[ViewColumn]] | None:
+    columns: list[exp.Expr | None]
+    match node:
+        case exp.Column():
+            what, columns = HashedPart.VALUES, [node]
+        case exp.TryCast() | exp.Cast() if node.args["to"].sql("spark") == "BINARY":
+            what, columns = HashedPart.VALUES, [node.this]
+        case exp.Concat():
+            what, columns = HashedPart.NULLS, [_asked_for_null(e) for e in node.expressions]
+        case exp.Case():
+            what, columns = HashedPart.ZEROS, [_asked_for_zero(node)]
+        case _:
+            return None
+    found = [_own_column(s, c) for c in columns]
+    own = [c for c in found if c is not None and c.kind is not None and _is_own(c)]
+    if len(own) < len(found) or not own:
+        return None
+    kind, places = own[0].kind, [c.place for c in own if c.place is not None]
+    assert kind is not None
+    if isinstance(node, exp.TryCast | exp.Cast) and kind != STRING:
+        return None
+    if what is HashedPart.ZEROS and not kind.is_float:
+        return None
+    return HashPart(what, tuple(p.column for p in places), kind), places
+
+
+def _own_column(s: Scalars, node: object) -> ScopeColumn | None:
+    if not isinstance(node, exp.Column):
+        return None
+    found = s.find(node.name, node.table)
+    return found[0] if len(found) == 1 else None
+
+
+def _is_own(column: ScopeColumn) -> bool:
+    """Of no row a hash is not NULL."""
+    return column.place is not None and not column.place.optional
+
+
+def _asked_for_null(node: exp.Expr) -> exp.Expr | None:
+    """x of `CASE WHEN x IS NULL THEN '1' ELSE '0' END`."""
+    match node:
+        case exp.Case(args={"this": None, "ifs": [branch], "default": exp.Literal() as zero}):
+            asked, one = branch.this, branch.args["true"]
+            is_null = isinstance(asked, exp.Is) and isinstance(asked.expression, exp.Null)
+            texts = [(t.is_string, t.this) for t in (one, zero) if isinstance(t, exp.Literal)]
+            if is_null and texts == [(True, "1"), (True, "0")]:
+                return None if asked.args.get("negate") else asked.this
+    return None
+
+
+def _asked_for_zero(node: exp.Expr) -> exp.Expr | None:
+    """x of `CASE WHEN x = CAST(0 AS DOUBLE) THEN CAST(x AS STRING) END`, and of FLOAT."""
+    match node:
+        case exp.Case(args={"this": None, "ifs": [branch]}) if not node.args.get("default"):
+            asked, text = branch.this, branch.args["true"]
+            zero = asked.expression if isinstance(asked, exp.EQ) else None
+            if (
+                isinstance(zero, exp.Cast)
+                and zero.this == exp.Literal.number(0)
+                and zero.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT)
+                and isinstance(text, exp.Cast)
+                and text.args["to"].sql("spark") == "STRING"
+                and text.this == asked.this
+            ):
+                found: exp.Expr = asked.this
+                return found
+    return None
+
+
+# -- their values ----------------------------------------------------------------------------------
+
+
+def compute_hashes(wanted: Mapping[ViewHash, str], rows: pa.Table) -> dict[str, pa.Array]:
+    """By name the hashes of a view's rows, whose columns have the names of places; those that
+    differ by their literals alone go over the columns together."""
+    alike: dict[tuple[HashPart, ...], list[ViewHash]] = {}
+    for of in wanted:
+        alike.setdefault(of.parts, []).append(of)
+    found = dict[str, "pa.Array"]()
+    for parts, hashes in alike.items():
+        begun = exact.begin_hashes([h.literal for h in hashes], rows.num_rows)
+        kinds = [p.kind if p.what is HashedPart.VALUES else STRING for p in parts]
+        values = exact.row_hashes(kinds, (_values(p, rows) for p in parts), begun)
+        found |= {wanted[h]: v for h, v in zip(hashes, values, strict=True)}
+    return found
+
+
+def _values(part: HashPart, rows: pa.Table) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if part.what is HashedPart.NULLS:
+        return _null_masks([rows[c] for c in part.columns], rows.num_rows)
+    values = rows[part.columns[0]].cast(part.kind.arrow)
+    if part.what is HashedPart.VALUES:
+        return values
+    zeros = pc.if_else(pc.equal(values, pa.scalar(0, values.type)), values, None)
+    return exact.zero_text(zeros)
+
+
+def _null_masks(columns: Sequence[pa.ChunkedArray], rows: int) -> pa.Array:
+    """A text of each row, with a 1 for each column that is NULL there, else a 0."""
+    import numpy as np
+    import pyarrow as pa
+
+    masks = np.full((rows, len(columns)), ord("0"), np.uint8)
+    for i, column in enumerate(columns):
+        if column.null_count:
+            masks[:, i] += column.is_null().to_numpy()
+    return pa.array([m.tobytes().decode() for m in masks], pa.string())
