@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dt_jupyter.lake.delta_log.key_ranges import logged_range, value_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.types import FLOATS, stored_name
 from dt_jupyter.lake.write.clustering import STATISTICS, statistics_columns
 from dt_jupyter.model import quote
@@ -136,6 +137,16 @@ def _joined_range(found: Sequence[pq.Statistics | None]) -> _Range | None:
         return logged_range(min(s.min for s in told), max(s.max for s in told))
     except (ValueError, OverflowError):  # a timestamp that Python's calendar does not hold
         return None
+
+
+def find_unbounded(log: TableLog) -> str | None:
+    """A column that a table without column mapping is clustered by, and of which its files get no
+    bounds, as Delta's protocol wants them (clustered tables, writer requirements)."""
+    kinds = _described_columns(log.metadata())
+    for path in log.clustering():
+        if len(path) > 1 or kinds.get(path[0]) not in _BOUNDED:
+            return ".".join(path)
+    return None
 
 
 def _described_columns(metadata: Metadata) -> dict[str, Any]:

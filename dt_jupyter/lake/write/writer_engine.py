@@ -38,7 +38,7 @@ from dt_jupyter.lake.write.local_rows import (
     require_single_lookups,
     rows_refusal,
 )
-from dt_jupyter.lake.write.new_files import write_changes, write_file
+from dt_jupyter.lake.write.new_files import find_unbounded, write_changes, write_file
 from dt_jupyter.model.hidden import OP, hidden
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
 NAME = "engine"
 _FEATURES = frozenset(
-    ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz")
-)
+    ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz",
+     "clustering", "domainMetadata")
+)  # fmt: skip
 _APPENDS_ONLY = "delta.appendOnly"
 _VECTORS = "delta.enableDeletionVectors"
 _CHECKPOINTS = "delta.checkpointInterval"
@@ -131,6 +132,8 @@ def files_refusal(log: TableLog) -> str | None:
         return "the table has column mapping"
     if metadata.is_on(_APPENDS_ONLY) or any(f.get("nullable") is False for f in metadata.fields):
         return "the table has constraints"
+    if column := find_unbounded(log):
+        return f"the table is clustered by {column}, of which no bounds are written"
     return None
 
 

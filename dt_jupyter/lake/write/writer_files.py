@@ -164,8 +164,9 @@ def _count_kinds(rows: DataFrame) -> Mapping[str, int]:
 
 
 def _live_files(log: TableLog, base: int, columns: KeptColumns) -> dict[str, Action]:
-    """The files of a version by name. NotSupported where two have the same."""
-    actions = columns.known.list(log, base)
+    """The files of a version by name, each with its statistics, because one that is marked is added
+    to the log again. NotSupported where two have the same name."""
+    actions = columns.known.list(log, base, statistics=True)
     found = {unquote(str(a["path"])).rsplit("/", 1)[-1]: a for a in actions}
     if len(found) < len(actions):
         raise NotSupported("a file is there twice")
