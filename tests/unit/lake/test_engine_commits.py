@@ -42,7 +42,7 @@ from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.disk import put_commit
 from dt_jupyter.lake.errors import ConcurrentWrite
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.table_files import VersionFile
+from dt_jupyter.lake.read.table_files import FileRows, VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
 from dt_jupyter.lake.write.create_commit import write_first
 from dt_jupyter.lake.write.failpoints import hooked
@@ -242,7 +242,7 @@ def match_without_nulls(
     return wrong
 
 
-GONE: Any = vars(VersionFile)["gone_places"]
+GONE: Any = vars(FileRows)["gone_places"]
 ROWS_OF: Any = KeptColumns.rows_of
 
 
