@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import struct
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,8 @@ _TAIL = 1 << 16
 _END = struct.Struct("<I4s")
 """Behind a footer: its length, and what Parquet files end with."""
 _THREADS = 8
+LEFT_SECONDS = 86_400
+"""No attempt writes its files for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,11 @@ class WrittenRows(Protocol):
     path: str
     in_place: bool
 
+    def prepare(self) -> None:
+        """Removes what killed processes have left; there is no folder yet."""
+
     def drop(self) -> None:
-        """The folder with all that is in it, which may be what a killed process has left."""
+        """The folder with all that is in it."""
 
     def take(self, part: str, prefix: str) -> Sequence[PlacedFile]:
         """The Parquet files of a folder in it, renamed into the table under names that begin with
@@ -58,10 +64,11 @@ class WrittenRows(Protocol):
 
 @contextmanager
 def written_rows(table: Path) -> Iterator[WrittenRows]:
-    """An empty folder, which is removed at the end. The caller holds the table's lock."""
+    """A folder that Spark makes, and that is removed at the end. The caller holds the table's
+    lock."""
     found = find_place(table)
     made: WrittenRows = _DiskRows(table) if found is None else _RemoteRows(table, found)
-    made.drop()
+    made.prepare()
     try:
         yield made
     finally:
@@ -74,6 +81,9 @@ class _DiskRows:
     def __init__(self, table: Path) -> None:
         self._table, self._folder = table, table / FOLDER
         self.path = text_of_path(self._folder)
+
+    def prepare(self) -> None:
+        self.drop()
 
     def drop(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -95,14 +105,32 @@ class _DiskRows:
 
 
 class _RemoteRows:
+    """Each attempt has a folder of its own: the table's lock need not reach other machines, whose
+    attempts may still run. Those of this machine are noted in the folder of that name here."""
+
     in_place = True
 
     def __init__(self, table: Path, of: Mounted) -> None:
         self._drafts, self._storage, self._place = table / FETCHED, of.storage, of.place
-        self.path = f"{of.place}/{FOLDER}"
+        self._noted, self._top = table / FOLDER, f"{of.place}/{FOLDER}"
+        self._name = uuid.uuid4().hex
+        self.path = f"{self._top}/{self._name}"
+
+    def prepare(self) -> None:
+        self._noted.mkdir(exist_ok=True)
+        before = (time.time() - LEFT_SECONDS) * 1000
+        others = self._storage.list_folders(self._top)
+        old = [folder.name for folder in others if 0 < folder.millis < before]
+        for name in (*old, *os.listdir(self._noted)):
+            self._drop(name)
+        (self._noted / self._name).touch()
 
     def drop(self) -> None:
-        self._storage.delete(self.path)
+        self._drop(self._name)
+
+    def _drop(self, name: str) -> None:
+        self._storage.delete(f"{self._top}/{name}")
+        (self._noted / name).unlink(missing_ok=True)
 
     def take(self, part: str, prefix: str) -> Sequence[PlacedFile]:
         folder = f"{self.path}/{part}"

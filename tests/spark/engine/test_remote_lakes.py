@@ -145,16 +145,18 @@ def test_a_large_change_is_committed_by_the_engine_there(far: Far, rounds: int) 
     lab.dynamic_table("counted", QUERY)
     table = lab.context.layout.public(lab.engine.table("counted").id)
     there = far.folder / table.relative_to(lab.context.layout.lake)
-    left = there / "_dt_rows" / "__dt_part=rows"
+    left = there / "_dt_rows" / "killed" / "__dt_part=rows"
     left.mkdir(parents=True)
     (left / "part-0.parquet").write_text("half written")
+    (table / "_dt_rows").mkdir()
+    (table / "_dt_rows" / "killed").touch()
     lab.leave_process()
     fetched = set((table / "fetched").iterdir())
     for number in range(rounds):
         lab.sql(f"DELETE FROM item WHERE id % 1000 = {number}; INSERT INTO item VALUES (-1, 'new')")
         record = lab.record("counted")
         assert (str(record.action), record.statistics.writer) == ("INCREMENTAL", "spark-files")
-    assert not (there / "_dt_rows").exists()
+    assert list((there / "_dt_rows").iterdir()) == []
     (file,) = [b for k, b in commit_of(there) if k == "add" and "deletionVector" not in b]
     assert file["path"].startswith("part-")
     told = json.loads(file["stats"])
@@ -162,8 +164,8 @@ def test_a_large_change_is_committed_by_the_engine_there(far: Far, rounds: int) 
         f"k{number}", "new", 3,
     )  # fmt: skip
     more = [p.read_bytes()[:4] for p in (table / "fetched").iterdir() if p not in fetched]
-    assert len(more) == rounds, "a file of deletion vectors in each"
-    assert b"PAR1" not in more
+    assert len([start for start in more if start != b"PAR1"]) == rounds, "files of vectors"
+    assert rounds > 1 or b"PAR1" not in more, "later rounds look at small tables before they begin"
     if rounds > 1:
         lab.tune()
         lab.insert("item", "50000, 'k1'")

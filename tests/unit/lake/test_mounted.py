@@ -313,7 +313,7 @@ def test_files_of_spark_are_in_a_commit_or_left_to_a_vacuum(
         if calls[0] < last:
             break
     assert failures >= 10
-    assert not (life.lies_at / "_dt_rows").exists()
+    assert not list((life.lies_at / "_dt_rows").iterdir())
     assert not [p for p in (life.log.path / "fetched").iterdir() if p.name.endswith(".tmp")]
     newest = max((life.lies_at / "_delta_log").glob("*.json")).read_text()
     assert newest.count('"add"') == 3
@@ -328,8 +328,8 @@ def test_what_a_file_there_says_of_itself_is_read_from_its_end(
 ) -> None:
     """Also where that is more than is read first, as of hundreds of columns."""
     life = FarLife(tmp_path / "home" / "t", NAMES, ["k"])
-    folder = life.lies_at / "_dt_rows" / "one part"
     with written_rows(life.log.path) as written:
+        folder = storage.folder / written.path.removeprefix(f"{PLACE}/") / "one part"
         folder.mkdir(parents=True)
         (folder / ".part-0.parquet.crc").touch()
         wide = {f"c{n}": pa.array(range(1000)) for n in range(900)}
@@ -352,6 +352,40 @@ def test_what_a_file_there_says_of_itself_is_read_from_its_end(
     assert len(asked) == 3
     assert min(a for a in asked if a) > files[0].size // 2
     assert not folder.parent.exists()
+
+
+def test_what_killed_attempts_left_there_goes_but_not_what_another_machine_writes(
+    storage: FolderStorage, tmp_path: Path
+) -> None:
+    life = FarLife(tmp_path / "home" / "t", NAMES, ["k"])
+    open_log(tmp_path / "other home" / "t").version()
+    top = life.lies_at / "_dt_rows"
+
+    class Killed(BaseException):
+        pass
+
+    def die(home: str) -> None:
+        with (
+            pytest.MonkeyPatch.context() as patched,
+            suppress(Killed),
+            written_rows(tmp_path / home / "t") as written,
+        ):
+            (storage.folder / written.path.removeprefix(f"{PLACE}/")).mkdir(parents=True)
+            patched.setattr(type(written), "drop", lambda self: None)
+            raise Killed
+
+    die("home")
+    die("other home")
+    (elsewhere,) = {f.name for f in top.iterdir()} & set(
+        os.listdir(tmp_path / "other home/t/_dt_rows")
+    )
+    assert len(list(top.iterdir())) == 2
+    with written_rows(life.log.path):
+        assert [f.name for f in top.iterdir()] == [elsewhere]
+    days_ago = time.time() - 200_000
+    os.utime(top / elsewhere, (days_ago, days_ago))
+    with written_rows(life.log.path):
+        assert list(top.iterdir()) == []
 
 
 def test_rows_of_a_file_that_is_not_here_are_counted_by_its_log(
