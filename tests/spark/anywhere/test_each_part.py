@@ -313,7 +313,7 @@ def test_an_executor_that_is_killed_in_a_merge(shop: Lab, written: int) -> None:
     ended.set()
     killing.join()
     assert (record.action, record.error) == ("INCREMENTAL", None)
-    assert str(record.statistics.writer).startswith("spark")
+    assert record.statistics.writer == "spark-files"
     assert killed, "no executor was killed before the refresh ended"
     shop.verified("groups")
     shop.insert("item", "6, 'c'")
