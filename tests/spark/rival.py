@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
@@ -205,7 +206,8 @@ def _folder(lab: Lab, name: str, id_: str, kind: SourceKind) -> str:
 
 def _place(location: Any) -> str:
     """A folder of this disk, or the whole of what is elsewhere."""
-    return str(location.getPath() if location.getScheme() == "file" else location)
+    here = location.getScheme() == "file"
+    return str(location.getPath()) if here else unquote(str(location))
 
 
 def _snapshot(spark: SparkSession, path: str, id_: str, frontier: Frontier) -> DataFrame:

@@ -51,6 +51,12 @@ class FolderStorage:
         self._count("fetch")
         shutil.copyfile(self._at(path), target)
 
+    def fetch_end(self, path: str, start: int, target: Path) -> None:
+        self._count("fetch_end")
+        with target.open("wb") as file:
+            file.seek(start)
+            file.write(self._at(path).read_bytes()[start:])
+
     def list_all(self, folder: str) -> list[RemoteFile]:
         self._count("list_all")
         at = self._at(folder)

@@ -440,6 +440,9 @@ class TableLog:
         """Sees to it that files which actions name are on this disk, if they are few; there are
         none elsewhere."""
 
+    def bring_vectors(self, files: Iterable[Mapping[str, Any]]) -> None:
+        """As `bring` the files of their deletion vectors alone, however many there are."""
+
     def files_written(self, version: int) -> tuple[str, ...]:
         """Paths, relative to the table, of the files that the commit brought: of rows, of changes
         and of deletion vectors."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import unquote
 
 from dt_jupyter.caches import Cache, CacheMemory
@@ -124,17 +124,13 @@ class FileFooter:
 
 
 @dataclass(frozen=True)
-class VersionFile:
-    """A file of a version; `living`: which of its rows, all where None."""
+class FileRows:
+    """The rows of a file of a version, `stored_rows` with those that are gone; `living`: which of
+    them, all where None."""
 
-    footer: FileFooter
     action: Action
+    stored_rows: int
     living: pa.BooleanArray | None
-
-    @property
-    def stored_rows(self) -> int:
-        """Those that are gone, too."""
-        return sum(self.footer.rows)
 
     @property
     def live_rows(self) -> int:
@@ -156,7 +152,7 @@ class VersionFile:
         living = np.ones(0, np.bool_) if self.living is None else np.array(self.living)
         return np.flatnonzero(~living)
 
-    def without(self, places: Places) -> VersionFile:
+    def without(self, places: Places) -> Self:
         """The file as it is when the rows at some places are gone, too."""
         import pyarrow as pa
 
@@ -166,6 +162,13 @@ class VersionFile:
 
     def living_of(self, start: int, count: int) -> pa.BooleanArray | None:
         return None if self.living is None else self.living.slice(start, count)
+
+
+@dataclass(frozen=True)
+class VersionFile(FileRows):
+    """One that is on this disk."""
+
+    footer: FileFooter
 
 
 @dataclass(frozen=True)
@@ -283,12 +286,26 @@ class KnownFiles:
     def live(self, files: VersionFiles) -> Iterator[VersionFile]:
         """Each of the files. Raises LakeError, NotSupported, ArrowException and OSError."""
         for footer, action in zip(files.footers, files.actions, strict=True):
-            yield VersionFile(footer, action, self._living(files.log.path, footer, action))
+            yield self._version_file(files.log.path, footer, action)
 
     def file_of(self, table: Path, action: Action) -> VersionFile:
         """One file of the table, as an action of its log tells of it. Raises as `live`."""
         footer = self._footer(data_file(table, unquote(action["path"])))
-        return VersionFile(footer, action, self._living(table, footer, action))
+        return self._version_file(table, footer, action)
+
+    def rows_of_file(self, table: Path, action: Action) -> FileRows:
+        """The rows of one file, which need not be on this disk where its log has their number; the
+        file of its deletion vector is. Raises as `live`."""
+        rows = json.loads(action.get("stats") or "{}").get("numRecords")
+        if rows is None:
+            return self.file_of(table, action)
+        vector = action.get("deletionVector")
+        living = read_living_rows(table, vector, rows) if vector else None
+        return FileRows(action, rows, living)
+
+    def _version_file(self, table: Path, footer: FileFooter, action: Action) -> VersionFile:
+        living = self._living(table, footer, action)
+        return VersionFile(action, sum(footer.rows), living, footer)
 
     def _footer(self, path: str) -> FileFooter:
         found = os.stat(path)

@@ -92,7 +92,13 @@ class CopiedLog(TableLog):
         actions = list(files)
         if sum(int(a.get("size") or 0) for a in actions) > self._most_fetched:
             return
-        names = dict.fromkeys(name for a in actions for name in paths_of(a) if is_uri(name))
+        self._bring(name for action in actions for name in paths_of(action))
+
+    def bring_vectors(self, files: Iterable[Mapping[str, Any]]) -> None:
+        self._bring(name for action in files for name in paths_of(action)[1:])
+
+    def _bring(self, files: Iterable[str]) -> None:
+        names = dict.fromkeys(name for name in files if is_uri(name))
         missing = [n for n in names if storage_of(n) and not self._is_here(n)]
         if not missing:
             return

@@ -46,6 +46,10 @@ class RemoteStorage(Protocol):
     def fetch(self, path: str, target: Path) -> None:
         """Copies a file to this disk. FileNotFoundError."""
 
+    def fetch_end(self, path: str, start: int, target: Path) -> None:
+        """Copies a file to this disk from byte `start` on; what is before it takes no room there,
+        and is read as zeros. FileNotFoundError."""
+
     def put(self, source: Path, path: str) -> None:
         """Copies a file of this disk there: readers find it whole, or what was there before."""
 

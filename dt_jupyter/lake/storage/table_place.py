@@ -33,12 +33,11 @@ from dt_jupyter.lake.paths import fetched_file
 from dt_jupyter.lake.storage.copied_log import PUBLISHED_AT, fetch_whole, sweep_fetched
 from dt_jupyter.lake.storage.mounts import Mounted, find_mounted, find_place
 from dt_jupyter.lake.storage.questions import ask_again
+from dt_jupyter.lake.storage.written_rows import LEFT_SECONDS
 
 _log = logging.getLogger("dt_jupyter.lake")
 _LOG = "_delta_log"
 _MOVERS = 8
-_LEFT_SECONDS = 86_400
-"""No attempt writes its files for so long."""
 
 
 class TablePlace(Protocol):
@@ -178,7 +177,7 @@ class RemotePlace:
 
     def _sweep_left(self) -> None:
         """What an attempt wrote here, and was killed before it put it."""
-        before = time.time() - _LEFT_SECONDS
+        before = time.time() - LEFT_SECONDS
         for name in disk.data_files(self._table):
             with suppress(FileNotFoundError):
                 if os.stat(file := self._table / name).st_mtime < before:

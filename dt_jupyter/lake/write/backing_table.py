@@ -157,9 +157,8 @@ def create(
     all columns, and all parts of nested ones, may be NULL. `properties` None: those of
     `backing_properties`.
 
-    `cluster_by` (those of them that can be) makes the table clustered, which shuts out delta-rs:
-    its writes are Spark's. A plain table with the properties of backing tables is made without
-    Spark.
+    `cluster_by` (those of them that can be) makes the table clustered, which shuts out delta-rs. A
+    plain table with the properties of backing tables is made without Spark.
     """
     from pyspark.sql.types import StructField, StructType
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dt_jupyter.lake.delta_log.key_ranges import logged_range, value_range
 from dt_jupyter.lake.delta_log.metadata import Metadata
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.storage.written_rows import PlacedFile
 from dt_jupyter.lake.types import FLOATS, stored_name
 from dt_jupyter.lake.write.clustering import STATISTICS, statistics_columns
 from dt_jupyter.model import quote
@@ -49,15 +51,12 @@ def write_file(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, Any
     }  # fmt: skip
 
 
-def describe_file(table: Path, metadata: Metadata, name: str) -> dict[str, Any]:
-    """The action that adds a data file of the table's folder, by what it says of itself."""
-    import pyarrow.parquet as pq
-
-    file = pq.read_metadata(table / name)
+def describe_file(file: PlacedFile, footer: pq.FileMetaData, metadata: Metadata) -> dict[str, Any]:
+    """The action that adds a data file, by what its footer says of it."""
     return {
-        "path": name, "partitionValues": {}, "size": (table / name).stat().st_size,
+        "path": file.name, "partitionValues": {}, "size": file.size,
         "modificationTime": int(time.time() * 1000), "dataChange": True,
-        "stats": json.dumps(_file_statistics(file, metadata), separators=(",", ":")),
+        "stats": json.dumps(_file_statistics(footer, metadata), separators=(",", ":")),
     }  # fmt: skip
 
 
@@ -65,14 +64,13 @@ def write_changes(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, 
     """A file of the change feed; the action that names it."""
     (table / CHANGE_FOLDER).mkdir(exist_ok=True)
     name = f"{CHANGE_FOLDER}/cdc-00000-{uuid.uuid4()}.c000.snappy.parquet"
-    _write(table / name, rows, metadata)
-    return describe_changes(table, name)
+    size = _write(table / name, rows, metadata)
+    return describe_changes(PlacedFile(name, size))
 
 
-def describe_changes(table: Path, name: str) -> dict[str, Any]:
-    """The action that names a file of the change feed which is in the table's folder."""
-    size = (table / name).stat().st_size
-    return {"path": name, "partitionValues": {}, "size": size, "dataChange": False}
+def describe_changes(file: PlacedFile) -> dict[str, Any]:
+    """The action that names a file of the change feed."""
+    return {"path": file.name, "partitionValues": {}, "size": file.size, "dataChange": False}
 
 
 def _write(path: Path, rows: pa.Table, metadata: Metadata) -> int:
@@ -136,6 +134,16 @@ def _joined_range(found: Sequence[pq.Statistics | None]) -> _Range | None:
         return logged_range(min(s.min for s in told), max(s.max for s in told))
     except (ValueError, OverflowError):  # a timestamp that Python's calendar does not hold
         return None
+
+
+def find_unbounded(log: TableLog) -> str | None:
+    """A column that a table without column mapping is clustered by, and of which its files get no
+    bounds, as Delta's protocol wants them (clustered tables, writer requirements)."""
+    kinds = _described_columns(log.metadata())
+    for path in log.clustering():
+        if len(path) > 1 or kinds.get(path[0]) not in _BOUNDED:
+            return ".".join(path)
+    return None
 
 
 def _described_columns(metadata: Metadata) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import ConcurrentWrite, LakeError, NotSupported
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.read.narrowing import ranges_of
-from dt_jupyter.lake.read.table_files import VersionFile, VersionFiles
+from dt_jupyter.lake.read.table_files import FileRows, VersionFile, VersionFiles
 from dt_jupyter.lake.read.wanted_rows import WantedRows
 from dt_jupyter.lake.storage.table_place import table_place
 from dt_jupyter.lake.types import arrow_schema, fields_named
@@ -38,7 +38,7 @@ from dt_jupyter.lake.write.local_rows import (
     require_single_lookups,
     rows_refusal,
 )
-from dt_jupyter.lake.write.new_files import write_changes, write_file
+from dt_jupyter.lake.write.new_files import find_unbounded, write_changes, write_file
 from dt_jupyter.model.hidden import OP, hidden
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
 NAME = "engine"
 _FEATURES = frozenset(
-    ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz")
-)
+    ("appendOnly", "invariants", "changeDataFeed", "deletionVectors", "timestampNtz",
+     "clustering", "domainMetadata")
+)  # fmt: skip
 _APPENDS_ONLY = "delta.appendOnly"
 _VECTORS = "delta.enableDeletionVectors"
 _CHECKPOINTS = "delta.checkpointInterval"
@@ -69,8 +70,8 @@ class PlannedCommit:
     with all places whose rows are gone. `counts` are its metrics."""
 
     operation: str
-    removed: Sequence[VersionFile] = ()
-    marked: Sequence[tuple[VersionFile, Places]] = ()
+    removed: Sequence[FileRows] = ()
+    marked: Sequence[tuple[FileRows, Places]] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -131,6 +132,8 @@ def files_refusal(log: TableLog) -> str | None:
         return "the table has column mapping"
     if metadata.is_on(_APPENDS_ONLY) or any(f.get("nullable") is False for f in metadata.fields):
         return "the table has constraints"
+    if column := find_unbounded(log):
+        return f"the table is clustered by {column}, of which no bounds are written"
     return None
 
 
@@ -338,9 +341,12 @@ def put_version(
     base: int,
     added: Sequence[Mapping[str, Any]],
     changes: Sequence[Mapping[str, Any]],
+    *,
+    in_place: bool = False,
 ) -> None:
-    """The commit right after version `base` with files that are written: `added` are the actions
-    of those with rows, `changes` of those of the change feed. Raises as `write`."""
+    """The commit right after version `base` with files that are written, on this disk unless they
+    are `in_place` already: `added` are the actions of those with rows, `changes` of those of the
+    change feed. Raises as `write`."""
     table, metadata, place = log.path, log.metadata(), table_place(log.path)
     now = int(time.time() * 1000)
     marked = _vectors(table, planned.marked)
@@ -353,7 +359,7 @@ def put_version(
         *({"add": action} for action in (*vectors, *added)),
         *({"cdc": action} for action in changes),
     ]
-    written = [action["path"] for action in (*added, *changes)]
+    written = [] if in_place else [action["path"] for action in (*added, *changes)]
     place.put(dict.fromkeys([*written, *(vector_file(vector) for _, vector in marked)]))
     try:
         place.put_commit(base + 1, actions)
@@ -365,8 +371,8 @@ def put_version(
 
 
 def _vectors(
-    table: Path, marked: Sequence[tuple[VersionFile, Places]]
-) -> list[tuple[VersionFile, dict[str, Any]]]:
+    table: Path, marked: Sequence[tuple[FileRows, Places]]
+) -> list[tuple[FileRows, dict[str, Any]]]:
     """The files with their new vectors, which are in a file of the table, not yet put."""
     if not marked:
         return []
@@ -374,7 +380,7 @@ def _vectors(
     return list(zip((f for f, _ in marked), told, strict=True))
 
 
-def _with_vector(file: VersionFile, vector: Mapping[str, Any]) -> dict[str, Any]:
+def _with_vector(file: FileRows, vector: Mapping[str, Any]) -> dict[str, Any]:
     """The action that adds a file again; its bounds may be of rows that are gone."""
     known = {k: v for k, v in file.action.items() if v is not None}
     statistics = {**_statistics(file), "tightBounds": False}
@@ -386,7 +392,7 @@ def _with_vector(file: VersionFile, vector: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _removed(file: VersionFile, millis: int) -> dict[str, Any]:
+def _removed(file: FileRows, millis: int) -> dict[str, Any]:
     action = file.action
     vector = action.get("deletionVector")
     return {
@@ -397,7 +403,7 @@ def _removed(file: VersionFile, millis: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _statistics(file: VersionFile) -> dict[str, Any]:
+def _statistics(file: FileRows) -> dict[str, Any]:
     """Those of the log, which need not have the number of rows."""
     return {"numRecords": file.stored_rows, **json.loads(file.action.get("stats") or "{}")}
 

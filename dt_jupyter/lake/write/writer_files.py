@@ -8,13 +8,9 @@ Stored rows stay in their files, marked as gone: compaction joins files that are
 
 from __future__ import annotations
 
-import shutil
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -24,8 +20,8 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.errors import NotSupported
 from dt_jupyter.lake.log_replay import Action
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.table_files import VersionFile
-from dt_jupyter.lake.storage.mounts import find_place
+from dt_jupyter.lake.read.table_files import FileRows
+from dt_jupyter.lake.storage.written_rows import WrittenRows, written_rows
 from dt_jupyter.lake.types import spark_schema
 from dt_jupyter.lake.write.commit_values import Change, CommitRequest, Merge, Overwrite
 from dt_jupyter.lake.write.failpoints import reach
@@ -35,7 +31,7 @@ from dt_jupyter.lake.write.writer_engine import PlannedCommit, files_refusal, pu
 from dt_jupyter.lake.write.writer_spark import MICROS
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import OP, hidden
-from dt_jupyter.spark import JobPurpose, confs, is_connect, note_purpose, text_of_path
+from dt_jupyter.spark import JobPurpose, confs, is_connect, note_purpose
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -50,7 +46,6 @@ FILE_CONFS: Mapping[str, str] = {
     "spark.sql.parquet.writeLegacyFormat": "false",
 }
 """How Spark writes Parquet files that others read."""
-_FOLDER = "_dt_rows"
 _ROWS_OF_FILE, _MOST_FILES = 1_000_000, 64
 _BROADCAST_ROWS = 500_000
 _BITMAP_ROWS = 32_768
@@ -97,8 +92,6 @@ def _rows_refusal(log: TableLog, change: Change) -> str | None:
         return "the session is of Spark Connect"
     if isinstance(change, Overwrite):
         return "all rows are replaced"
-    if find_place(log.path) is not None:
-        return "the table lies on other storage"
     return None
 
 
@@ -164,8 +157,9 @@ def _count_kinds(rows: DataFrame) -> Mapping[str, int]:
 
 
 def _live_files(log: TableLog, base: int, columns: KeptColumns) -> dict[str, Action]:
-    """The files of a version by name. NotSupported where two have the same."""
-    actions = columns.known.list(log, base)
+    """The files of a version by name, each with its statistics, because one that is marked is added
+    to the log again. NotSupported where two have the same name."""
+    actions = columns.known.list(log, base, statistics=True)
     found = {unquote(str(a["path"])).rsplit("/", 1)[-1]: a for a in actions}
     if len(found) < len(actions):
         raise NotSupported("a file is there twice")
@@ -235,12 +229,13 @@ def _divide(
     live: Mapping[str, Action],
     places: Mapping[str, Places],
     columns: KeptColumns,
-) -> tuple[list[VersionFile], list[tuple[VersionFile, Places]]]:
+) -> tuple[list[FileRows], list[tuple[FileRows, Places]]]:
     """The files that have no row left, and those that stay with all places that are gone."""
-    removed: list[VersionFile] = []
-    marked: list[tuple[VersionFile, Places]] = []
+    log.bring_vectors(live[name] for name in places)
+    removed: list[FileRows] = []
+    marked: list[tuple[FileRows, Places]] = []
     for name, gone in places.items():
-        file = columns.known.file_of(log.path, live[name])
+        file = columns.known.rows_of_file(log.path, live[name])
         rest = file.without(gone)
         if rest.live_rows:
             marked.append((file, rest.gone_places))
@@ -276,40 +271,25 @@ def _feed(met: DataFrame, came: DataFrame) -> DataFrame:
 
 
 def write(request: CommitRequest, planned: FilesCommit, log: TableLog, base: int) -> None:
-    """The commit right after version `base`, whose files are on the disk before it is. Raises as
-    `put_version`, and what Spark raises."""
-    table, metadata = log.path, log.metadata()
+    """The commit right after version `base`, whose files are there for good before it is. Raises as
+    `put_version`, and what Spark and the storage raise."""
+    metadata = log.metadata()
     try:
-        with _rows_folder(table) as folder:
-            _write_rows(planned, folder)
-            added = [
-                describe_file(table, metadata, name)
-                for name in _take_files(folder, _ROWS, table, "part")
-            ]
-            changes = [
-                describe_changes(table, name)
-                for name in _take_files(folder, _CHANGES, table, f"{CHANGE_FOLDER}/cdc")
-            ]
+        with written_rows(log.path) as written:
+            _write_rows(planned, written)
+            files = written.take(f"{_PART}={_ROWS}", "part")
+            footers = written.read_footers(files)
+            changes = written.take(f"{_PART}={_CHANGES}", f"{CHANGE_FOLDER}/cdc")
         reach("files_written")
-        put_version(request, planned, log, base, added, changes)
+        added = [describe_file(*each, metadata) for each in zip(files, footers, strict=True)]
+        fed = [describe_changes(file) for file in changes]
+        put_version(request, planned, log, base, added, fed, in_place=written.in_place)
     finally:
         if planned.held is not None:
             planned.held.unpersist()
 
 
-@contextmanager
-def _rows_folder(table: Path) -> Iterator[Path]:
-    """For what Spark writes; who holds the table's lock is alone with it, and with what one that
-    was killed has left."""
-    folder = table / _FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _write_rows(planned: FilesCommit, folder: Path) -> None:
+def _write_rows(planned: FilesCommit, written: WrittenRows) -> None:
     """One job: the rows of the table and of its feed, each kind in a folder of its own."""
     from pyspark.sql import functions as f
 
@@ -321,16 +301,7 @@ def _write_rows(planned: FilesCommit, folder: Path) -> None:
     if planned.most_files is not None:
         rows = rows.coalesce(planned.most_files)
     with confs(rows.sparkSession, FILE_CONFS):
-        rows.write.partitionBy(_PART).parquet(text_of_path(folder))
-
-
-def _take_files(folder: Path, part: str, table: Path, prefix: str) -> Iterator[str]:
-    """The files of a part moved into the table; their names there."""
-    for number, file in enumerate(sorted((folder / f"{_PART}={part}").glob("*.parquet"))):
-        name = f"{prefix}-{number:05}-{uuid.uuid4()}.c000.snappy.parquet"
-        (table / name).parent.mkdir(exist_ok=True)
-        file.rename(table / name)
-        yield name
+        rows.write.partitionBy(_PART).parquet(written.path)
 
 
 __all__ = ["FILE_CONFS", "NAME", "FilesCommit", "plan_files", "write"]

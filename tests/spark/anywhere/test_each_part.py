@@ -16,6 +16,8 @@ import pytest
 
 from dt_jupyter.dispatch.dispatcher import Desk
 from dt_jupyter.engine import Engine
+from dt_jupyter.lake import open_log
+from dt_jupyter.lake.storage.mounts import list_all
 from dt_jupyter.model import DTError
 from dt_jupyter.spark import (
     JobPurpose,
@@ -270,6 +272,24 @@ def test_a_worker_that_is_lost_in_the_middle_of_a_refresh(shop: Lab) -> None:
     shop.verified("slow")
 
 
+@pytest.mark.skipif(KIND == "connect", reason="Delta writes there")
+def test_a_change_that_stays_in_spark_is_committed_by_the_engine(shop: Lab) -> None:
+    """Wherever the lake is, in two jobs: no row and no file of the table comes to the driver."""
+    shop.leave_process()
+    shop.sql("INSERT INTO item SELECT id, concat('k', id % 9) FROM range(20000)")
+    shop.dynamic_table("kept", "SELECT id, k FROM item", "CLUSTER BY (k)")
+    for turn in range(2):
+        shop.sql(f"DELETE FROM item WHERE id % 1000 = {turn}; INSERT INTO item VALUES (-1, 'new')")
+        record = shop.record("kept")
+        assert (record.action, record.statistics.writer) == ("INCREMENTAL", "spark-files")
+        assert record.statistics.spark_jobs <= 6
+    shop.verified("kept")
+    shop.reopen()
+    folder = shop.context.layout.public(shop.engine.table("kept").id)
+    assert [name for name, _ in list_all(folder) if name.startswith("_dt_rows")] == []
+    assert open_log(folder).size(shop.version("kept")).files == 3
+
+
 @AWAY
 @pytest.mark.nightly
 @pytest.mark.skipif(KIND != "cluster", reason="no executor can be lost")
@@ -293,7 +313,7 @@ def test_an_executor_that_is_killed_in_a_merge(shop: Lab, written: int) -> None:
     ended.set()
     killing.join()
     assert (record.action, record.error) == ("INCREMENTAL", None)
-    assert str(record.statistics.writer).startswith("spark")
+    assert record.statistics.writer == "spark-files"
     assert killed, "no executor was killed before the refresh ended"
     shop.verified("groups")
     shop.insert("item", "6, 'c'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from pyspark import InheritableThread
 
 from dt_jupyter.engine.scheduling import EnginePort
-from dt_jupyter.lake import TableLog
+from dt_jupyter.lake import TableLog, table_place
+from dt_jupyter.lake.delta_log.active_files import LiveFiles
 from dt_jupyter.model import DTError, Reason
 from dt_jupyter.schedule import Start, Wait, decide, planned
 from tests.cases import some
@@ -57,6 +59,43 @@ def test_clustering_outlives_every_commit(shared_lab: Lab, mode: str) -> None:
     assert lab.refresh(name) == mode
     assert clustering(lab, name) == ["g"]
     lab.verified(name)
+
+
+def test_a_clustered_table_is_not_merged_by_delta(shared_lab: Lab) -> None:
+    """In Spark and in the process; a file that is marked stays of its cube, what comes is clustered
+    later on."""
+    lab = shared_lab
+    lab.table("wide", "id INT, g INT, v INT")
+    lab.sql("INSERT INTO wide SELECT id, id % 9, id FROM range(2000)")
+    lab.dynamic_table("near", "SELECT id, g, v FROM wide", "CLUSTER BY (g, v)")
+    path = lab.context.layout.public(lab.engine.table("near").id)
+    lab.sql(f"OPTIMIZE delta.`{path}`")
+    table_place(path).add_checkpoint(TableLog(path), lab.version("near"))
+    lab.leave_process()
+    for writer, jobs in (("spark-files", 6), ("engine", 0)):
+        lab.sql("UPDATE wide SET g = 7 WHERE id % 700 = 3; INSERT INTO wide VALUES (-1, 5, 5)")
+        record = lab.record("near")
+        assert (str(record.action), record.statistics.writer) == ("INCREMENTAL", writer)
+        assert record.statistics.spark_jobs <= jobs
+        assert clustering(lab, "near") == ["g", "v"]
+        if writer == "spark-files":
+            assert marked_cubes(path) == [{"g", "v"}]
+            lab.tune()
+    (row,) = lab.spark.sql(f"OPTIMIZE delta.`{path}`").select("metrics.*").collect()
+    assert row["clusteringStats"]["inputOtherFiles"]["numFiles"] >= 1
+    lab.sql("ALTER DYNAMIC TABLE near SET CLUSTER BY (v); INSERT INTO wide VALUES (-2, 5, 5)")
+    assert lab.record("near").statistics.writer == "engine"
+    assert clustering(lab, "near") == ["v"]
+    lab.verified("near")
+
+
+def marked_cubes(path: Path) -> list[set[str]]:
+    """Of the files with a deletion vector that OPTIMIZE has clustered, those of the columns that it
+    is clustered by whose greatest value the log has."""
+    version = TableLog(path).version()
+    found = LiveFiles(path, statistics=True).at(version)
+    of_cubes = [a for a in found if "deletionVector" in a and "ZCUBE_ID" in a.get("tags", ())]
+    return [json.loads(a["stats"])["maxValues"].keys() & {"g", "v"} for a in of_cubes]
 
 
 @pytest.mark.nightly

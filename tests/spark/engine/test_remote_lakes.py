@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,8 @@ def far(
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     with linked(spark, folder) as url:
-        lab = Lab.open(spark, f"{url}/lake")
-        yield Far(lab, f"{url}/lake", folder / "lake")
+        lab = Lab.open(spark, f"{url}/a%20 lake")
+        yield Far(lab, f"{url}/a%20 lake", folder / "a%20 lake")
         lab.close()
 
 
@@ -132,6 +133,51 @@ def test_a_life_of_merges_is_read_by_spark_as_it_was_written(far: Far) -> None:
     lab.insert("item", "40000, 'k1'")
     assert {lab.refresh(name) for name in ("kept", "counted")} == {"INCREMENTAL"}
     lab.verified("kept", "counted")
+
+
+@pytest.mark.parametrize("rounds", some(1, [1, 3]))
+def test_a_large_change_is_committed_by_the_engine_there(far: Far, rounds: int) -> None:
+    """Spark's files are renamed into the table, and neither they nor those that are marked come to
+    this disk. What a killed attempt has left goes with the next one."""
+    lab = far.lab
+    lab.table("item", "id INT, k STRING")
+    lab.sql("INSERT INTO item SELECT id, concat('k', id % 400) FROM range(3000)")
+    lab.dynamic_table("counted", QUERY)
+    table = lab.context.layout.public(lab.engine.table("counted").id)
+    there = far.folder / table.relative_to(lab.context.layout.lake)
+    left = there / "_dt_rows" / "killed" / "__dt_part=rows"
+    left.mkdir(parents=True)
+    (left / "part-0.parquet").write_text("half written")
+    (table / "_dt_rows").mkdir()
+    (table / "_dt_rows" / "killed").touch()
+    lab.leave_process()
+    fetched = set((table / "fetched").iterdir())
+    for number in range(rounds):
+        lab.sql(f"DELETE FROM item WHERE id % 1000 = {number}; INSERT INTO item VALUES (-1, 'new')")
+        record = lab.record("counted")
+        assert (str(record.action), record.statistics.writer) == ("INCREMENTAL", "spark-files")
+    assert list((there / "_dt_rows").iterdir()) == []
+    (file,) = [b for k, b in commit_of(there) if k == "add" and "deletionVector" not in b]
+    assert file["path"].startswith("part-")
+    told = json.loads(file["stats"])
+    assert (told["minValues"]["k"], told["maxValues"]["k"], told["numRecords"]) == (
+        f"k{number}", "new", 3,
+    )  # fmt: skip
+    more = [p.read_bytes()[:4] for p in (table / "fetched").iterdir() if p not in fetched]
+    assert len([start for start in more if start != b"PAR1"]) == rounds, "files of vectors"
+    assert rounds > 1 or b"PAR1" not in more, "later rounds look at small tables before they begin"
+    if rounds > 1:
+        lab.tune()
+        lab.insert("item", "50000, 'k1'")
+        record = lab.record("counted")
+        assert (str(record.action), record.statistics.writer) == ("INCREMENTAL", "engine")
+    lab.verified("counted")
+
+
+def commit_of(table: Path) -> list[tuple[str, Any]]:
+    """The actions of a table's newest commit."""
+    newest = max((table / "_delta_log").glob("*.json"))
+    return [pair for line in newest.read_text().splitlines() for pair in json.loads(line).items()]
 
 
 @pytest.mark.nightly

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,13 +144,21 @@ BASE = {
 class Table:
     """A table under test, one writer, and the model: the literal of each row by its id."""
 
-    def __init__(self, spark: SparkSession, path: Path, writer: str, **extra: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        path: Path,
+        writer: str,
+        cluster_by: Sequence[str] = (),
+        **extra: str,
+    ) -> None:
         self.spark, self.writer = spark, writer
         # Names that need column mapping are not the engine's.
         self.odd = "even" if writer in ("engine", "spark-files") else ODD
         schema = self.literal(row(1, NULLS)).schema
         more = {f"delta.{k}": v for k, v in extra.items()}
-        create(spark, path, schema, backing_properties(schema, extra=more))
+        properties = backing_properties(schema, extra=more, cluster_by=cluster_by)
+        create(spark, path, schema, properties, cluster_by)
         self.log = TableLog(path)
         self.model: dict[int | None, str] = {}
         self.sequence = 0
@@ -267,8 +276,14 @@ def test_a_life_of_commits(spark: SparkSession, lake_dir: Path, writer: str) -> 
     live(spark, lake_dir, writer)
 
 
-def live(spark: SparkSession, lake_dir: Path, writer: str) -> None:
-    t = Table(spark, lake_dir / "it's a 't'", writer, checkpointInterval="3")
+@pytest.mark.nightly
+@pytest.mark.parametrize("writer", ["engine", "spark-files"])
+def test_a_life_of_a_clustered_table(spark: SparkSession, lake_dir: Path, writer: str) -> None:
+    live(spark, lake_dir, writer, ["ts", "t", "b2"])
+
+
+def live(spark: SparkSession, lake_dir: Path, writer: str, cluster_by: Sequence[str] = ()) -> None:
+    t = Table(spark, lake_dir / "it's a 't'", writer, cluster_by, checkpointInterval="3")
     done = t.commit(Append(t.arrow(*BASE.values())))
     t.model = dict(BASE)
     assert done.statistics.inserted == len(BASE)

@@ -42,7 +42,7 @@ from dt_jupyter.lake.delta_log.table_size import size_of
 from dt_jupyter.lake.disk import put_commit
 from dt_jupyter.lake.errors import ConcurrentWrite
 from dt_jupyter.lake.read.kept_columns import KeptColumns
-from dt_jupyter.lake.read.table_files import VersionFile
+from dt_jupyter.lake.read.table_files import FileRows, VersionFile
 from dt_jupyter.lake.write import new_files, writer_engine
 from dt_jupyter.lake.write.create_commit import write_first
 from dt_jupyter.lake.write.failpoints import hooked
@@ -242,7 +242,7 @@ def match_without_nulls(
     return wrong
 
 
-GONE: Any = vars(VersionFile)["gone_places"]
+GONE: Any = vars(FileRows)["gone_places"]
 ROWS_OF: Any = KeptColumns.rows_of
 
 
@@ -398,6 +398,39 @@ def test_the_bounds_of_a_file_hold_all_its_values(tmp_path: Path) -> None:
     assert (told["minValues"], told["maxValues"]) == ({"t": long}, {})
 
 
+# -- clustered tables ------------------------------------------------------------------------------
+
+
+def cluster(log: TableLog, *paths: str) -> None:
+    """A commit that clusters a table by columns, or fields of them, as Delta's own says it."""
+    names = [path.split(".") for path in paths]
+    told = {"domainName": "delta.clustering", "clusteringColumns": names}
+    domain = {"domain": "delta.clustering", "configuration": json.dumps(told), "removed": False}
+    known = dict(log.raw_state(log.version()).protocol)
+    known["writerFeatures"] = [*known["writerFeatures"], "clustering", "domainMetadata"]
+    put_commit(log.path, log.version() + 1, [{"protocol": known}, {"domainMetadata": domain}])
+
+
+def test_a_clustered_table_stays_as_it_is_said_to_be(tmp_path: Path) -> None:
+    """Through merges, an overwrite and checkpoints; a file that is marked is still of its cube."""
+    life = Life(tmp_path / "t", ["k", "t"], ["k"], checkpointInterval="2")
+    cluster(life.log, "t", "k")
+    life.append(numbered(30_000))
+    (first,) = actions(life.log)["add"]
+    tags = {"ZCUBE_ID": "a", "ZCUBE_ZORDER_BY": '["t","k"]'}
+    clustered = {**first, "tags": tags, "clusteringProvider": "liquid", "dataChange": False}
+    removed = {"path": first["path"], "deletionTimestamp": 1, "dataChange": False}
+    put_commit(life.log.path, life.log.version() + 1, [{"remove": removed}, {"add": clustered}])
+    for key in range(3):
+        life.merge([("D", (key, ""))])
+    assert life.found() == []
+    (file,) = LiveFiles(life.log.path, statistics=True).at(life.log.version())
+    assert (file["tags"], file["clusteringProvider"]) == (tags, "liquid")
+    assert json.loads(file["stats"])["minValues"].keys() == {"k", "t"}
+    life.commit(Overwrite(life.table(numbered(3))))
+    assert TableLog(life.log.path).clustering() == (("t",), ("k",))
+
+
 # -- what is not its to write ----------------------------------------------------------------------
 
 
@@ -406,16 +439,23 @@ def test_the_bounds_of_a_file_hold_all_its_values(tmp_path: Path) -> None:
     [
         ({"appendOnly": "true"}, ["k", "t"], ["k"], "constraints"),
         ({}, ["f", "t"], ["f"], "the key f is of type double"),
+        ({"dataSkippingStatsColumns": "t"}, ["k", "t"], ["t"], "clustered by k"),
+        ({}, ["f", "k"], ["k"], "clustered by f, of which no bounds"),
+        ({}, ["n", "k"], ["k"], "clustered by n"),
+        ({}, ["k.t", "k"], ["k"], r"clustered by k\.t"),
     ],
 )
 def test_what_it_leaves_to_others(
     tmp_path: Path, extra: dict[str, str], names: list[str], keys: list[str], problem: str
 ) -> None:
+    clustered, names = names, [n for n in names if n in KINDS]
     fields = [{"name": n, "type": KINDS[n][0], "nullable": True, "metadata": {}} for n in names]
     typed = StructType.fromJson({"type": "struct", "fields": fields})
     properties = {**backing_properties(typed), **{f"delta.{k}": v for k, v in extra.items()}}
     write_first(tmp_path / "t", fields, properties)
     log = TableLog(tmp_path / "t")
+    if problem.startswith("clustered"):
+        cluster(log, *clustered)
     rows = pa.table([pa.nulls(1, KINDS[n][1]) for n in names], schema_of(names))
     change = Merge(keys, rows.append_column(OP, pa.array(["U"])))
     with pytest.raises(NotSupported, match=problem):

@@ -13,7 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, QueryBuilder
 
@@ -23,6 +25,7 @@ from dt_jupyter.lake import (
     Committed,
     LakeError,
     Lost,
+    NotSupported,
     StorageFailed,
     TableGone,
     ask_again,
@@ -44,7 +47,9 @@ from dt_jupyter.lake.delta_log import absolute_names
 from dt_jupyter.lake.read.kept_columns import KeptColumns
 from dt_jupyter.lake.storage import mounts, table_place as places
 from dt_jupyter.lake.storage.questions import was_asked
-from dt_jupyter.lake.write import writer_engine
+from dt_jupyter.lake.storage.written_rows import WrittenRows, written_rows
+from dt_jupyter.lake.write import writer_engine, writer_files
+from dt_jupyter.lake.write.writer_files import FilesCommit
 from dt_jupyter.model import Timestamp, Tuning
 from dt_jupyter.spark import path_of_text, path_of_uri, path_texts, storage_at, text_of_path
 from tests.cases import some
@@ -257,6 +262,148 @@ def test_what_is_away_is_not_gone(storage: FolderStorage, tmp_path: Path) -> Non
     assert not is_delta(life.log.path)
     with pytest.raises(TableGone):
         life.log.version()
+
+
+# -- files that Spark writes there -----------------------------------------------------------------
+
+
+def written_there(storage: FolderStorage, rows: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands for Spark writes these rows to the storage, a file for each."""
+
+    def write_rows(planned: FilesCommit, written: WrittenRows) -> None:
+        folder = storage.folder / written.path.removeprefix(f"{PLACE}/")
+        for part in range(rows.num_rows):
+            (folder / "__dt_part=rows").mkdir(parents=True, exist_ok=True)
+            pq.write_table(rows.slice(part, 1), folder / "__dt_part=rows" / f"part-{part}.parquet")
+        (folder / "_SUCCESS").touch()
+
+    none: Any = None
+    planned = FilesCommit(operation="WRITE", came=none)
+    monkeypatch.setattr(writer_files, "_write_rows", write_rows)
+    monkeypatch.setattr(writer_files, "plan_files", lambda *args: planned)
+
+
+@CALL_FAILS
+def test_files_of_spark_are_in_a_commit_or_left_to_a_vacuum(
+    storage: FolderStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At whichever call the storage fails; no file is fetched, and none put again."""
+    life = FarLife(tmp_path / "home" / "t", NAMES, ["k"], checkpointInterval="2")
+    rows = [(number, "a" * number) for number in range(3)]
+    written_there(storage, life.table(rows), monkeypatch)
+    failures, calls = 0, [0]
+
+    def fail_at(last: int) -> None:
+        calls[0] += 1
+        if calls[0] == last:
+            raise StorageFailed("the storage does not answer")
+
+    for last in range(1, 200):
+        calls[0], storage.before = 0, lambda last=last: fail_at(last)  # type: ignore[misc]
+        try:
+            life.commit(Append(life.table(rows)), writer="spark-files")
+        except LakeError:
+            failures += 1
+        storage.before = lambda: None
+        if open_log(life.log.path).last_transaction("dt:x") == life.sequence:
+            life.rows = life.rows + rows
+        else:
+            life.sequence -= 1
+        assert life.found() == []
+        if calls[0] < last:
+            break
+    assert failures >= 10
+    assert not list((life.lies_at / "_dt_rows").iterdir())
+    assert not [p for p in (life.log.path / "fetched").iterdir() if p.name.endswith(".tmp")]
+    newest = max((life.lies_at / "_delta_log").glob("*.json")).read_text()
+    assert newest.count('"add"') == 3
+    storage.calls.clear()
+    life.commit(Append(life.table(rows)), writer="spark-files")
+    assert (storage.calls["move"], storage.calls["fetch_end"]) == (3, 3)
+    assert storage.calls["put"] <= 3, "a checksum and a checkpoint"
+
+
+def test_what_a_file_there_says_of_itself_is_read_from_its_end(
+    storage: FolderStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where that is more than is read first, as of hundreds of columns."""
+    life = FarLife(tmp_path / "home" / "t", NAMES, ["k"])
+    with written_rows(life.log.path) as written:
+        folder = storage.folder / written.path.removeprefix(f"{PLACE}/") / "one part"
+        folder.mkdir(parents=True)
+        (folder / ".part-0.parquet.crc").touch()
+        wide = {f"c{n}": pa.array(range(1000)) for n in range(900)}
+        pq.write_table(pa.table(wide), folder / "part-0.parquet")
+        pq.write_table(life.table([(7, "b")]), folder / "part-1.parquet")
+        files = written.take("one part", "part")
+        asked = list[int]()
+        fetch_end = storage.fetch_end
+
+        def spy(path: str, start: int, target: Path) -> None:
+            asked.append(start)
+            fetch_end(path, start, target)
+
+        monkeypatch.setattr(storage, "fetch_end", spy)
+        found = written.read_footers(files)
+        assert written.take("no part", "part") == []
+    here = [pq.read_metadata(life.lies_at / file.name) for file in files]
+    assert [f.num_columns for f in found] == [900, 2]
+    assert [f.equals(h) for f, h in zip(found, here, strict=True)] == [True, True]
+    assert len(asked) == 3
+    assert min(a for a in asked if a) > files[0].size // 2
+    assert not folder.parent.exists()
+
+
+def test_what_killed_attempts_left_there_goes_but_not_what_another_machine_writes(
+    storage: FolderStorage, tmp_path: Path
+) -> None:
+    life = FarLife(tmp_path / "home" / "t", NAMES, ["k"])
+    open_log(tmp_path / "other home" / "t").version()
+    top = life.lies_at / "_dt_rows"
+
+    class Killed(BaseException):
+        pass
+
+    def die(home: str) -> None:
+        with (
+            pytest.MonkeyPatch.context() as patched,
+            suppress(Killed),
+            written_rows(tmp_path / home / "t") as written,
+        ):
+            (storage.folder / written.path.removeprefix(f"{PLACE}/")).mkdir(parents=True)
+            patched.setattr(type(written), "drop", lambda self: None)
+            raise Killed
+
+    die("home")
+    die("other home")
+    (elsewhere,) = {f.name for f in top.iterdir()} & set(
+        os.listdir(tmp_path / "other home/t/_dt_rows")
+    )
+    assert len(list(top.iterdir())) == 2
+    with written_rows(life.log.path):
+        assert [f.name for f in top.iterdir()] == [elsewhere]
+    days_ago = time.time() - 200_000
+    os.utime(top / elsewhere, (days_ago, days_ago))
+    with written_rows(life.log.path):
+        assert list(top.iterdir()) == []
+
+
+def test_rows_of_a_file_that_is_not_here_are_counted_by_its_log(
+    storage: FolderStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_engine, "_SMALL_ROWS", 0)
+    life = FarLife(tmp_path / "home" / "t", NAMES, ["k"])
+    life.append([(number, "a") for number in range(9)])
+    life.merge([("D", (number, "a")) for number in (2, 5)])
+    shutil.rmtree(life.log.path / "fetched")
+    (action,) = life.columns.known.list(life.log, life.log.version(), statistics=True)
+    life.log.bring_vectors([action])
+    assert len(list((life.log.path / "fetched").iterdir())) == 1
+    found = life.columns.known.rows_of_file(life.log.path, action)
+    assert (found.stored_rows, found.live_rows) == (9, 7)
+    assert found.without(np.array([0])).gone_places.tolist() == [0, 2, 5]
+    with pytest.raises(NotSupported):
+        life.columns.known.rows_of_file(life.log.path, {**action, "stats": "{}"})
 
 
 # -- folders, vacuums, questions -------------------------------------------------------------------
