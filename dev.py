@@ -76,7 +76,7 @@ ORACLES = (
 )  # fmt: skip
 """Tests of random tables, statements and changes, of benchmarks and of monsters."""
 OLDER = {"spark-4.0": "pyspark>=4.0.1,<4.1", "spark-4.1": "pyspark>=4.1,<4.2"}
-"""Releases of Spark before the one in .venv: what is installed over it, in a folder of its own."""
+"""Releases of Spark before the one in .venv: what is installed over it, in a separate folder."""
 ELSEWHERE = {
     "tables-on-hdfs": ((*TABLES, KILLED), {"DT_TEST_TABLES": "hdfs", **IN_POSTGRESQL}),
     "tables-on-s3": (TABLES, {"DT_TEST_TABLES": "s3", **IN_POSTGRESQL}),

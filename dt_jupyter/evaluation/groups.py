@@ -61,8 +61,8 @@ def _first(s: Scalars, node: exp.Expr) -> Value:
     value = s(node.this)
     if value.kind == kinds.VOID:
         raise LeftOut("FIRST of NULL")
-    row = f"FIRST({value.place.row})" if value.place is not None and not s.over else ""
-    return Value(f"FIRST({value.sql}){s.over}", value.kind, place=value.place, row=row)
+    row = f"FIRST({value.place.row})" if value.place is not None else ""
+    return Value(f"FIRST({value.sql})", value.kind, place=value.place, row=row)
 
 
 def _average(s: Scalars, node: exp.Expr) -> Value:

@@ -1,5 +1,5 @@
 """Hashes of a view's rows, computed before the statement that asks for them: their arguments, of
-a wide table thousands, are then no part of its text.
+a wide table thousands, are then not in its text.
 """
 
 from __future__ import annotations

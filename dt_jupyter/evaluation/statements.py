@@ -43,7 +43,7 @@ class Translation:
     """A statement in DuckDB's SQL, its columns, and the views and functions of ours in it.
 
     `reads` are the columns of each view that the text names, `hashes` those that are computed
-    before. A column in `taken`, by number, is no part of the text: its values are those of a view's
+    before. The text leaves out a column in `taken`, by number: its values are those of a view's
     column in the rows whose numbers a column of the result has."""
 
     sql: str
@@ -67,8 +67,8 @@ def translate(
     text: str, views: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
 ) -> Translation:
     """A statement over views of these shapes, in a session whose time zone is UTC or not. With
-    `takes`, what is a view's column in some rows, or the hash of some, is no part of the text,
-    which is then as short for wide rows. LeftOut where it has what is not evaluated."""
+    `takes` the text leaves out what is a view's column in some rows, or the hash of some, so it is
+    as short for wide rows. LeftOut where it has what is not evaluated."""
     node = _parsed(text)
     statements = _Statements(views, is_utc, ViewHashes() if takes else None)
     query = statements.query(node, takes=takes)
@@ -93,7 +93,7 @@ def _parsed(text: str) -> exp.Expr:
 
 @dataclass
 class _Source:
-    """A relation in FROM; `view`: it is one of the views, and nothing else."""
+    """A relation in FROM; `is_view`: it is one of the views, and nothing else."""
 
     sql: str
     columns: list[ScopeColumn]

@@ -32,8 +32,7 @@ def read_confs(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
     """The values of those of these confs that are set or known, of a classic session in one call of
     Java."""
     if is_connect(spark):
-        found = {name: spark.conf.get(name, None) for name in names}
-        return {name: value for name, value in found.items() if value is not None}
+        return {n: str(spark.conf.get(n)) for n in names if spark.conf.isModifiable(n)}
     session: Any = spark
     state = session._jsparkSession.sessionState()
     told: dict[str, str] = json.loads(session_calls(session).confs(state, json.dumps([*names])))

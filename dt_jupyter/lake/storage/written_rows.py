@@ -49,14 +49,14 @@ class WrittenRows(Protocol):
     in_place: bool
 
     def prepare(self) -> None:
-        """Removes what killed processes have left; there is no folder yet."""
+        """Removes what killed processes have left. Spark makes the folder later."""
 
     def drop(self) -> None:
         """The folder with all that is in it."""
 
     def take(self, part: str, prefix: str) -> Sequence[PlacedFile]:
         """The Parquet files of a folder in it, renamed into the table under names that begin with
-        `prefix`; none where there is no such folder."""
+        `prefix`; none where the folder is missing."""
 
     def read_footers(self, files: Sequence[PlacedFile]) -> Sequence[pq.FileMetaData]:
         """Of files that were taken."""
@@ -105,7 +105,7 @@ class _DiskRows:
 
 
 class _RemoteRows:
-    """Each attempt has a folder of its own: the table's lock need not reach other machines, whose
+    """Each attempt has its own folder: the table's lock need not reach other machines, whose
     attempts may still run. Those of this machine are noted in the folder of that name here."""
 
     in_place = True

@@ -137,8 +137,8 @@ def _joined_range(found: Sequence[pq.Statistics | None]) -> _Range | None:
 
 
 def find_unbounded(log: TableLog) -> str | None:
-    """A column that a table without column mapping is clustered by, and of which its files get no
-    bounds, as Delta's protocol wants them (clustered tables, writer requirements)."""
+    """A column that a table without column mapping is clustered by, and whose bounds its files do
+    not get. Delta's protocol requires them (clustered tables, writer requirements)."""
     kinds = _described_columns(log.metadata())
     for path in log.clustering():
         if len(path) > 1 or kinds.get(path[0]) not in _BOUNDED:

@@ -196,21 +196,28 @@ def test_without_either_a_commit_is_lost(storage: FolderStorage, tmp_path: Path)
 # -- storage that fails ----------------------------------------------------------------------------
 
 
+def fail_at(storage: FolderStorage, last: int) -> list[int]:
+    """From now on the call of that number fails; the numbers of those that there were."""
+    calls = list[int]()
+
+    def count() -> None:
+        calls.append(len(calls) + 1)
+        if len(calls) == last:
+            raise StorageFailed("the storage does not answer")
+
+    storage.before = count
+    return calls
+
+
 @CALL_FAILS
 def test_at_whichever_call_it_fails_a_commit_is_whole_or_not_there(
     storage: FolderStorage, tmp_path: Path
 ) -> None:
     life = FarLife(tmp_path / "home" / "t", NAMES, ["k"], checkpointInterval="2")
-    failures, calls = 0, [0]
-
-    def fail_at(last: int) -> None:
-        calls[0] += 1
-        if calls[0] == last:
-            raise StorageFailed("the storage does not answer")
-
+    failures = 0
     for last in range(1, 200):
         before, life.sequence = list(life.rows), life.sequence
-        calls[0], storage.before = 0, lambda last=last: fail_at(last)  # type: ignore[misc]
+        calls = fail_at(storage, last)
         try:
             life.append([(last, "a")])
         except LakeError:
@@ -221,7 +228,7 @@ def test_at_whichever_call_it_fails_a_commit_is_whole_or_not_there(
                 life.rows, life.sequence = before, life.sequence - 1
         storage.before = lambda: None
         assert life.found() == []
-        if calls[0] < last:
+        if len(calls) < last:
             break
     assert failures >= 8
 
@@ -287,19 +294,13 @@ def written_there(storage: FolderStorage, rows: pa.Table, monkeypatch: pytest.Mo
 def test_files_of_spark_are_in_a_commit_or_left_to_a_vacuum(
     storage: FolderStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At whichever call the storage fails; no file is fetched, and none put again."""
+    """The storage fails at each call in turn; no file is fetched, and none put again."""
     life = FarLife(tmp_path / "home" / "t", NAMES, ["k"], checkpointInterval="2")
     rows = [(number, "a" * number) for number in range(3)]
     written_there(storage, life.table(rows), monkeypatch)
-    failures, calls = 0, [0]
-
-    def fail_at(last: int) -> None:
-        calls[0] += 1
-        if calls[0] == last:
-            raise StorageFailed("the storage does not answer")
-
+    failures = 0
     for last in range(1, 200):
-        calls[0], storage.before = 0, lambda last=last: fail_at(last)  # type: ignore[misc]
+        calls = fail_at(storage, last)
         try:
             life.commit(Append(life.table(rows)), writer="spark-files")
         except LakeError:
@@ -310,7 +311,7 @@ def test_files_of_spark_are_in_a_commit_or_left_to_a_vacuum(
         else:
             life.sequence -= 1
         assert life.found() == []
-        if calls[0] < last:
+        if len(calls) < last:
             break
     assert failures >= 10
     assert not list((life.lies_at / "_dt_rows").iterdir())
