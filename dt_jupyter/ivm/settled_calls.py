@@ -1,0 +1,144 @@
+"""Aggregate calls whose answer depends on the order of rows, with an order in their text.
+
+The order is that of the values that a call reads: so a group may be computed again at any time, on
+any machine, with the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dt_jupyter.ivm.expr import Expr, expr
+from dt_jupyter.ivm.refusal import Refusal, refuse
+
+PICKS = frozenset({"first", "first_value", "last", "last_value", "any_value"})
+"""Aggregates that give the value of one row; those of one SELECT give that of the same row."""
+
+
+@dataclass(frozen=True)
+class OrderTerm:
+    """A term of WITHIN GROUP: its value, and its text with the direction."""
+
+    value: Expr
+    text: Expr
+
+
+@dataclass(frozen=True)
+class CallParts:
+    """An aggregate call taken apart: `order` is that of WITHIN GROUP, `condition` that of
+    FILTER."""
+
+    name: str
+    args: tuple[Expr, ...]
+    order: tuple[OrderTerm, ...] = ()
+    condition: Expr | None = None
+    distinct: bool = False
+    ignores_nulls: bool = False
+
+
+@dataclass(frozen=True)
+class SettledCall:
+    """`text` computes a call, of `args` as far as they are of the row."""
+
+    args: tuple[Expr, ...]
+    text: Expr
+
+
+def settle_call(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall | None:
+    """The call with its order in the text; None for one that is computed as it is written.
+
+    `picked` are the values that the calls of the SELECT pick from a row: one order for all.
+    """
+    rule = _RULES.get(parts.name)
+    if rule is None:
+        return None
+    if len(parts.args) not in _ARITY.get(parts.name, (1,)) or not (parts.args or parts.order):
+        what = f"{parts.name} with {len(parts.args)} arguments"
+        raise refuse(Refusal.AGGREGATE, what=what, known="the arguments that Spark has for it")
+    where = expr(" FILTER (WHERE {p})", p=parts.condition) if parts.condition else Expr(("",))
+    return rule(parts, where, picked)
+
+
+def _pick(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    """The first or the last row in the order of all that is picked from it, NULLs last."""
+    (x,) = parts.args
+    fields = ", ".join(f"({{y{i}}}) IS NULL, ({{y{i}}})" for i in range(len(picked)))
+    by = expr(f"STRUCT({fields})", **{f"y{i}": y for i, y in enumerate(picked)})
+    if parts.ignores_nulls:
+        by = expr("CASE WHEN ({x}) IS NOT NULL THEN {by} END", x=x, by=by)
+    function = "MAX_BY" if parts.name.startswith("last") else "MIN_BY"
+    return SettledCall((x, *picked), expr(function + "({x}, {by}){f}", x=x, by=by, f=where))
+
+
+def _mode(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    """Of values that are equally frequent the smallest, or the first in the order given."""
+    if parts.distinct or len(parts.order) > 1:
+        raise refuse(Refusal.AGGREGATE, what="mode of several columns or DISTINCT", known="mode(x)")
+    if parts.order:
+        (by,) = parts.order
+        text = expr("MODE() WITHIN GROUP (ORDER BY {by}){f}", by=by.text, f=where)
+        return SettledCall((by.value,), text)
+    x = parts.args[0]
+    return SettledCall((x,), expr("MODE({x}, TRUE){f}", x=x, f=where))
+
+
+def _percentile(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    if len(parts.order) != 1:
+        raise refuse(Refusal.AGGREGATE, what=parts.name, known="WITHIN GROUP (ORDER BY …)")
+    by = parts.order[0]
+    text = parts.name.upper() + "({p}) WITHIN GROUP (ORDER BY {by}){f}"
+    return SettledCall((by.value,), expr(text, p=parts.args[0], by=by.text, f=where))
+
+
+def _listagg(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    """In the order given; what ties, or all, in the order of the values themselves."""
+    x, *separator = parts.args
+    order = [o.text for o in parts.order]
+    by = order if parts.distinct and order else [*order, x]
+    fields = {f"y{i}": y for i, y in enumerate(by)}
+    text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}{s})"
+    text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)}){{f}}"
+    own = tuple(o.value for o in parts.order)
+    given = expr(", {s}", s=separator[0]) if separator else Expr(("",))
+    return SettledCall((x, *own), expr(text, x=x, s=given, f=where, **fields))
+
+
+def _by(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    """Of rows that tie the one with the smaller value (of max_by: the larger)."""
+    x, y, *count = parts.args
+    if count:
+        return _first_by(parts, where)
+    by = expr("CASE WHEN ({y}) IS NOT NULL THEN STRUCT({y}, {x}) END", x=x, y=y)
+    return SettledCall((x, y), expr(parts.name.upper() + "({x}, {by}){f}", x=x, by=by, f=where))
+
+
+def _first_by(parts: CallParts, where: Expr) -> SettledCall:
+    """min_by and max_by of several rows; of none it is NULL."""
+    x, y, count = parts.args
+    rows = "COLLECT_LIST(CASE WHEN ({y}) IS NOT NULL THEN NAMED_STRUCT('y', {y}, 'x', {x}) END){f}"
+    direction = "TRUE" if parts.name == "min_by" else "FALSE"
+    text = f"TRANSFORM(SLICE(SORT_ARRAY({rows}, {direction}), 1, {{n}}), r -> r.x)"
+    some = f"CASE WHEN COUNT({{y}}){{f}} > 0 THEN {text} END"
+    return SettledCall((x, y), expr(some, x=x, y=y, n=count, f=where))
+
+
+def _list(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+    x = parts.args[0]
+    word = "DISTINCT " if parts.distinct else ""
+    text = "SORT_ARRAY(" + parts.name.upper() + "(" + word + "{x}){f})"
+    return SettledCall((x,), expr(text, x=x, f=where))
+
+
+_ARITY = {"mode": (0, 1, 2), "listagg": (1, 2), "min_by": (2, 3), "max_by": (2, 3),
+          "percentile_cont": (1,), "percentile_disc": (1,)}  # fmt: skip
+"""How many arguments a call has, where that is not one."""
+_RULES: dict[str, Callable[[CallParts, Expr, tuple[Expr, ...]], SettledCall]] = {
+    **dict.fromkeys(PICKS, _pick),
+    **dict.fromkeys(("percentile_cont", "percentile_disc"), _percentile),
+    **dict.fromkeys(("collect_list", "array_agg", "collect_set"), _list),
+    "mode": _mode,
+    "listagg": _listagg,
+    "min_by": _by,
+    "max_by": _by,
+}

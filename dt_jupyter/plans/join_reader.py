@@ -1,0 +1,206 @@
+"""Joins of Spark's plans, those among them that its rules make of subqueries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dt_jupyter.ivm import (
+    Aggregate,
+    Call,
+    Expr,
+    Filter,
+    Join,
+    MatchKind,
+    Project,
+    Refusal,
+    Rel,
+    Union,
+    col,
+    expr,
+    refuse,
+)
+from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.scalar_reader import Scalars
+from dt_jupyter.sql.binding.joins import match
+from dt_jupyter.sql.binding.scope import Ids, Scope, Split, with_columns
+from dt_jupyter.sql.binding.subqueries import Bound, _any, _count, _mark, _semi, split_of
+
+
+def read_conjuncts(
+    node: SparkNode | None, scalars: Scalars, columns: Mapping[int, str]
+) -> list[Expr]:
+    """What has to be true together; (p AND q) OR (p AND r) is p AND (q OR r)."""
+    if node is None or _is_true(node):
+        return []
+    if node.kind == "And":
+        return [c for side in node.children for c in read_conjuncts(side, scalars, columns)]
+    if node.kind == "Or":
+        return _factored(node, scalars, columns)
+    return [scalars.read(node, columns)]
+
+
+def _is_true(node: SparkNode) -> bool:
+    return node.kind == "Literal" and str(node.fields.get("value")).lower() == "true"
+
+
+def _factored(node: SparkNode, scalars: Scalars, columns: Mapping[int, str]) -> list[Expr]:
+    sides = [read_conjuncts(s, scalars, columns) for s in _disjuncts(node)]
+    common = [c for c in sides[0] if all(c in s for s in sides)]
+    if not common:
+        return [scalars.read(node, columns)]
+    rests = [[c for c in side if c not in common] for side in sides]
+    if not all(rests):
+        return common
+    fields = {f"c{i}_{j}": c for i, rest in enumerate(rests) for j, c in enumerate(rest)}
+    texts = (
+        "(" + " AND ".join(f"({{c{i}_{j}}})" for j in range(len(rest))) + ")"
+        for i, rest in enumerate(rests)
+    )
+    return [*common, expr(" OR ".join(texts), **fields)]
+
+
+def _disjuncts(node: SparkNode) -> list[SparkNode]:
+    if node.kind != "Or":
+        return [node]
+    return [d for side in node.children for d in _disjuncts(side)]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An equality of an expression of the left side and one of the right."""
+
+    left: Expr
+    right: Expr
+
+
+def split_condition(
+    node: SparkNode | None,
+    scalars: Scalars,
+    left: Mapping[int, str],
+    right: Mapping[int, str],
+) -> Split:
+    """The equal pairs of a join's condition, and the rest."""
+    both = {**left, **right}
+    pairs: list[tuple[Expr, Expr]] = []
+    rest: list[Expr] = []
+    mine, theirs = frozenset(left.values()), frozenset(right.values())
+    for part in _conditions(node):
+        sides = _equal_sides(part, scalars, both)
+        if sides and all(s.columns for s in sides):
+            a, b = sides
+            if a.columns <= mine and b.columns <= theirs:
+                pairs.append((a, b))
+                continue
+            if b.columns <= mine and a.columns <= theirs:
+                pairs.append((b, a))
+                continue
+        rest += read_conjuncts(part, scalars, both)
+    return Split(tuple(pairs), tuple(rest))
+
+
+def _conditions(node: SparkNode | None) -> list[SparkNode]:
+    if node is None or _is_true(node):
+        return []
+    if node.kind == "And":
+        return [c for side in node.children for c in _conditions(side)]
+    return [node]
+
+
+def _equal_sides(
+    node: SparkNode, scalars: Scalars, columns: Mapping[int, str]
+) -> tuple[Expr, Expr] | None:
+    from dt_jupyter.plans.scalar_reader import without_widening
+
+    if node.kind != "EqualTo":
+        return None
+    a, b = (scalars.read(s, columns) for s in without_widening(node).children)
+    return a, b
+
+
+def not_in_pair(node: SparkNode | None) -> SparkNode | None:
+    """The equality of a condition `a = b OR (a = b) IS NULL`, as NOT IN has it; None of others."""
+    if node is None or node.kind != "Or":
+        return None
+    equal, null = node.children
+    if equal.kind != "EqualTo" or null.kind != "IsNull" or null.child.kind != "EqualTo":
+        return None
+    return equal
+
+
+def mark_rows(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, str]:
+    """The rows of the left side with a column that says whether each has a partner."""
+    scope = Scope(ids, frozenset(), left, {})
+    pairs, more = _right_columns(ids, on)
+    bound = Bound(with_columns(right, more), right.columns, pairs, on.rest)
+    mark = _mark(scope, bound)
+    return scope.rel, mark
+
+
+def _right_columns(
+    ids: Ids, on: Split
+) -> tuple[tuple[tuple[Expr, str], ...], tuple[tuple[str, Expr], ...]]:
+    """The pairs with columns on their right sides, and those of them that are computed."""
+    pairs, more = [], []
+    for a, b in on.pairs:
+        column = b.column
+        if column is None:
+            column = ids.new("k")
+            more.append((column, b))
+        pairs.append((a, column))
+    return tuple(pairs), tuple(more)
+
+
+def keep_others(ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again: Rel, other: Expr) -> Rel:
+    """x NOT IN (B) is true where B has no rows, or x is not NULL, B has no NULL, and no row of B
+    is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row.
+    `again` is B read a second time, `other` its item there."""
+    scope = Scope(ids, frozenset(), left, {})
+    x = scope.column(value)
+    pairs, more = _right_columns(ids, Split(((col(x), item),), ()))
+    _semi(scope, Bound(with_columns(right, more), right.columns, pairs), MatchKind.ANTI)
+    is_null = expr("{x} IS NULL", x=other) if other.column else expr("({x}) IS NULL", x=other)
+    rows, nulls = ids.new("n"), ids.new("n")
+    calls = (
+        (rows, _count()),
+        (nulls, Call("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
+    )
+    empty, whole = ids.new("empty"), ids.new("whole")
+    facts = ((empty, expr("{n} = 0", n=col(rows))), (whole, expr("{n} = 0", n=col(nulls))))
+    scope.join(Project(Aggregate(again, (), calls), facts))
+    text = "{e} OR ({x} IS NOT NULL AND {w})"
+    return Filter(scope.rel, (expr(text, e=col(empty), x=col(x), w=col(whole)),))
+
+
+def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[str, Expr]]:
+    """One row for each of the keys, and the value of each other column over it; a second row is
+    the error that Spark makes of it."""
+    rows = ids.new("n")
+    others = [c for c in right.columns if c not in keys]
+    values = {c: ids.new("m") for c in others}
+    calls = [(rows, _count())]
+    calls += [
+        (m, Call("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
+    ]
+    groups = Aggregate(right, tuple(dict.fromkeys(keys)), tuple(calls))
+    message = "a subquery used as an expression returned more than one row"
+    text = "CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END"
+    return groups, {c: expr(text, n=col(rows), m=col(m)) for c, m in values.items()}
+
+
+def join_fully(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, dict[str, str]]:
+    """The full outer join: the left one, and the rows of the right side without a partner. The
+    columns have other ids."""
+    turned = Split(tuple((b, a) for a, b in on.pairs), on.rest)
+    inner = match(ids, left, right, MatchKind.LEFT, on)
+    alone = match(ids, right, left, MatchKind.ANTI, turned)
+    columns = (*left.columns, *right.columns)
+    own = frozenset(right.columns)
+    nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
+    both = tuple(ids.new(c) for c in columns)
+    first = Project(inner, tuple((c, col(c)) for c in columns))
+    union = Union((first, Project(alone, nulls)), both)
+    return union, dict(zip(columns, both, strict=True))
+
+
+__all__ = ["Join", "Refusal", "_any", "refuse", "replace", "split_of"]

@@ -1,0 +1,573 @@
+"""Spark's analysed plans as relations: the meaning of a query, by Spark's own reading of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from dt_jupyter.ivm import (
+    SAMPLED,
+    Aggregate,
+    Call,
+    Expr,
+    Filter,
+    Generate,
+    Join,
+    MatchKind,
+    Project,
+    Refusal,
+    Rel,
+    Rows,
+    Scan,
+    Top,
+    Union,
+    Window,
+    WindowCall,
+    col,
+    expr,
+    refuse,
+)
+from dt_jupyter.plans.group_reader import GroupReader, carried_columns
+from dt_jupyter.plans.join_reader import (
+    join_fully,
+    keep_others,
+    mark_rows,
+    not_in_pair,
+    one_row_each,
+    read_conjuncts,
+    split_condition,
+)
+from dt_jupyter.plans.literal_sql import ddl_type
+from dt_jupyter.plans.no_form import NoForm
+from dt_jupyter.plans.plan_facts import plan_columns
+from dt_jupyter.plans.plan_tree import SparkNode, tree_of
+from dt_jupyter.plans.scalar_reader import Scalars, without_widening
+from dt_jupyter.plans.window_reader import read_window
+from dt_jupyter.sql import Table
+from dt_jupyter.sql.binding.joins import match
+from dt_jupyter.sql.binding.limit_clause import _has_all
+from dt_jupyter.sql.binding.scope import Ids, Scope, with_columns
+
+_GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
+               "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
+_BUCKETS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """The relation of an operator, and its columns: Spark's number and the id of each, in order.
+    The relation may have more."""
+
+    rel: Rel
+    columns: tuple[tuple[int, str], ...]
+    pivots: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[int, str]:
+        return dict(reversed(self.columns))
+
+    @property
+    def exact(self) -> Rel:
+        """The relation with these columns alone, each once."""
+        ids = tuple(i for _, i in self.columns)
+        if ids == self.rel.columns:
+            return self.rel
+        return Project(self.rel, tuple((i, col(i)) for i in ids))
+
+
+@dataclass
+class RelationReader:
+    """Reads one plan, whose subqueries are joins. `tables` are its sources by the names of the views
+    that stand for them, `builtins` Spark's functions, `functions` the user's."""
+
+    tables: Mapping[str, Table]
+    builtins: Collection[str]
+    functions: Collection[str] = ()
+    local_rows: Callable[[SparkNode], str] = lambda node: ""
+    ids: Ids = field(default_factory=Ids)
+    _ctes: dict[int, SparkNode] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scalars = Scalars(self.builtins, self.functions)
+
+    def read(self, plan: SparkNode) -> Rel:
+        """The rows of a plan; Refused where an operator or an expression has no form."""
+        try:
+            return self._read(plan).exact
+        except NoForm as e:
+            raise refuse(Refusal.EXPRESSION, what=e.what) from None
+
+    def _read(self, plan: SparkNode) -> ReadPlan:
+        rule = _RULES.get(plan.kind)
+        if rule is None:
+            raise refuse(Refusal.EXPRESSION, what=f"the operator {plan.kind}")
+        return rule(self, plan)
+
+    def _below(self, plan: SparkNode) -> ReadPlan:
+        return self._read(plan.child)
+
+    # -- leaves -----------------------------------------------------------------------------------
+
+    def _view(self, plan: SparkNode) -> ReadPlan:
+        source = _source(plan)
+        return self._scan(plan, source) if source in self.tables else self._below(plan)
+
+    def _scan(self, plan: SparkNode, source: str) -> ReadPlan:
+        table = self.tables[source]
+        outputs = plan_columns(plan)
+        by_name = {o.name: o.id for o in outputs}
+        reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
+        columns = tuple((by_name[n], i) for i, n in reads)
+        if table.visible is None:
+            return ReadPlan(Scan(table.source, reads, casts=table.casts), columns)
+        hidden = self.ids.new("visible")
+        scan = Scan(table.source, (*reads, (hidden, table.visible)), casts=table.casts)
+        rows = Filter(scan, (col(hidden),))
+        return ReadPlan(Project(rows, tuple((i, col(i)) for i, _ in reads)), columns)
+
+    def _local(self, plan: SparkNode) -> ReadPlan:
+        outputs = plan.trees("output")
+        made = tuple(self.ids.new(o.name.lower()) for o in outputs)
+        return ReadPlan(Rows(_bracketed(self.local_rows(plan)), made), tuple((o.id, i) for o, i in zip(outputs, made, strict=True)))
+
+    def _one_row(self, plan: SparkNode) -> ReadPlan:
+        return ReadPlan(Rows("(SELECT 1)", (self.ids.new("one"),)), ())
+
+    def _range(self, plan: SparkNode) -> ReadPlan:
+        facts, (output,) = plan.fields, plan.trees("output")
+        text = f"RANGE({facts['start']}, {facts['end']}, {facts['step']})"
+        made = self.ids.new("id")
+        return ReadPlan(Rows(text, (made,)), ((output.id, made),))
+
+    def _common(self, plan: SparkNode) -> ReadPlan:
+        for definition in plan.trees("cteDefs"):
+            self._ctes[definition.fields["id"]] = definition.child
+        return self._read(plan.tree("plan") or plan.children[0])
+
+    def _reference(self, plan: SparkNode) -> ReadPlan:
+        found = self._read(self._ctes[plan.fields["cteId"]])
+        pairs = zip(plan.trees("output"), found.columns, strict=True)
+        return ReadPlan(found.rel, tuple((o.id, i) for o, (_, i) in pairs))
+
+    # -- operators of one input -------------------------------------------------------------------
+
+    def _filter(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        condition = plan.tree("condition")
+        rel = self._with_values(below.rel, [condition] if condition else [])
+        found = read_conjuncts(condition, self.scalars, below.known)
+        return ReadPlan(Filter(rel, tuple(found)) if found else rel, below.columns)
+
+    def _project(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        nodes = plan.trees("projectList")
+        rel = self._with_values(below.rel, nodes)
+        known, taken = below.known, set[str]()
+        items: list[tuple[str, Expr]] = []
+        columns: list[tuple[int, str]] = []
+        for node in nodes:
+            if node.id in below.pivots:
+                continue
+            value = self._picked(node, below) or self.scalars.read(node, known)
+            made = value.column
+            if node.kind == "Alias" or made is None or made in taken:
+                made = self.ids.new(node.name.lower())
+            taken.add(made)
+            items.append((made, value))
+            columns.append((node.id, made))
+        if tuple(i for i, _ in items) == rel.columns and all(e.column == i for i, e in items):
+            return ReadPlan(rel, tuple(columns))
+        return ReadPlan(Project(rel, tuple(items)), tuple(columns), below.pivots)
+
+    def _picked(self, node: SparkNode, below: ReadPlan) -> Expr | None:
+        """The value of a pivot's column, which Spark takes from an array by its place."""
+        inner = node.child if node.kind == "Alias" else node
+        if inner.kind != "GetArrayItem" or inner.child.kind != "AttributeReference":
+            return None
+        values, place = below.pivots.get(inner.child.id), inner.children[1]
+        return col(values[int(place.fields["value"])]) if values else None
+
+    def _aggregate(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        keys, nodes = plan.trees("groupingExpressions"), plan.trees("aggregateExpressions")
+        rel = self._with_values(below.rel, (*keys, *nodes))
+        groups = GroupReader(self.scalars, self.ids, below.known)
+        key_ids = tuple(dict.fromkeys(groups.key(k) for k in keys))
+        pivots = {n.id: p for n in nodes if (p := groups.pivot(n)) is not None}
+        items = [(n, groups.item(n)) for n in nodes if n.id not in pivots]
+        calls = groups.calls()
+        for column, value in carried_columns(calls):
+            groups.carried.setdefault(column, value)
+        if not calls and not key_ids:
+            calls = ((self.ids.new("n"), Call("count", (), expr("COUNT(*)"))),)
+        carried = tuple(groups.carried.items())
+        made = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
+        named = [(n, self.ids.new(n.name.lower()), e) for n, e in items]
+        shown = [(i, e) for _, i, e in named]
+        shown += [(i, col(i)) for p in pivots.values() for i in p]
+        return ReadPlan(
+            Project(made, tuple(shown)), tuple((n.id, i) for n, i, _ in named), pivots
+        )
+
+    def _window(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        scope = Scope(self.ids, frozenset(), below.exact, {})
+        writer = self.scalars.writer(below.known)
+        groups: dict[tuple[str, ...], list[WindowCall]] = {}
+        values: list[tuple[SparkNode, Expr]] = []
+        for node in plan.trees("windowExpressions"):
+            found = read_window(node.child, writer, self.ids)
+            spec = node.child.children[1]
+            terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
+            keys = tuple(sorted({scope.column(e) for e in (*terms, *found.more)}))
+            groups.setdefault(keys, []).extend(found.calls)
+            values.append((node, found.value))
+        rel = scope.rel
+        for keys, calls in groups.items():
+            rel = Window(rel, keys, tuple(calls))
+        items = [(n, v.column or self.ids.new("w"), v) for n, v in values]
+        more = tuple((i, v) for _, i, v in items if v.column is None)
+        return ReadPlan(
+            with_columns(rel, more), (*below.columns, *((n.id, i) for n, i, _ in items))
+        )
+
+    def _distinct(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        rel = below.exact
+        return ReadPlan(Aggregate(rel, tuple(dict.fromkeys(rel.columns)), ()), below.columns)
+
+    def _generate(self, plan: SparkNode) -> ReadPlan:
+        below = self._below(plan)
+        call = plan.tree("generator")
+        assert call is not None
+        name = _GENERATORS.get(call.kind)
+        if name is None:
+            raise refuse(Refusal.LATERAL, what=f"the generator {call.kind}")
+        fields = {f"x{i}": self.scalars.read(c, below.known) for i, c in enumerate(call.children)}
+        text = expr(f"{name}({', '.join('{' + f + '}' for f in fields)})", **fields)
+        outputs = plan.trees("generatorOutput")
+        made = tuple(self.ids.new(o.name.lower()) for o in outputs)
+        rel = Generate(below.rel, text, made, bool(plan.fields["outer"]))
+        own = tuple((o.id, i) for o, i in zip(outputs, made, strict=True))
+        return ReadPlan(rel, (*below.columns, *own))
+
+    def _expand(self, plan: SparkNode) -> ReadPlan:
+        """Each row once for each projection, told apart by a number."""
+        below = self._below(plan)
+        outputs = plan.trees("output")
+        rows = [
+            [self.scalars.read(tree_of(e), below.known) for e in row]
+            for row in plan.fields["projections"]
+        ]
+        number = self.ids.new("set")
+        places = ", ".join(f"{i}" for i in range(len(rows)))
+        rel = Generate(below.rel, expr(f"EXPLODE(ARRAY({places}))"), (number,))
+        items, columns = [], []
+        for at, output in enumerate(outputs):
+            made = self.ids.new(output.name.lower())
+            items.append((made, _of_each([row[at] for row in rows], number, output)))
+            columns.append((output.id, made))
+        return ReadPlan(Project(rel, tuple(items)), tuple(columns))
+
+    def _sample(self, plan: SparkNode) -> ReadPlan:
+        """A share of the rows, by a hash of each row's contents and the seed."""
+        facts, below = plan.fields, self._below(plan)
+        if facts["withReplacement"] or facts["lowerBound"]:
+            raise refuse(Refusal.EXPRESSION, what="a sample with replacement")
+        rel = below.exact
+        columns = ", ".join(f"{{c{i}}}" for i in range(len(rel.columns)))
+        bound = int(round(Decimal(str(facts["upperBound"])) * _BUCKETS))
+        text = f"{SAMPLED}{facts['seed']}L, {columns}), {_BUCKETS}L) < {bound}"
+        test = expr(text, **{f"c{i}": col(c) for i, c in enumerate(rel.columns)})
+        return ReadPlan(Filter(rel, (test,)), below.columns)
+
+    # -- order ------------------------------------------------------------------------------------
+
+    def _sort(self, plan: SparkNode) -> ReadPlan:
+        return self._below(plan)
+
+    def _limit(self, plan: SparkNode) -> ReadPlan:
+        count: int | None = None
+        skip = 0
+        node = plan
+        while node.kind in ("GlobalLimit", "LocalLimit"):
+            found = _number(node, "limitExpr")
+            count = found if count is None else min(count, found)
+            node = node.child
+        while node.kind == "Offset":
+            skip += _number(node, "offsetExpr")
+            node = node.child
+        return self._first(node, count, skip)
+
+    def _first(self, plan: SparkNode, count: int | None, skip: int) -> ReadPlan:
+        """The first rows of a plan, in its order."""
+        if plan.kind == "Project" and _sorted_below(plan) and not _computes(plan):
+            inner = self._first(plan.child, count, skip)
+            known = inner.known
+            columns = tuple((n.id, known[_plain(n).id]) for n in plan.trees("projectList"))
+            return ReadPlan(inner.rel, columns)
+        if plan.kind == "Sort" and plan.fields["global"]:
+            below = self._below(plan)
+            writer = self.scalars.writer(below.known)
+            from dt_jupyter.plans.scalar_reader import parsed
+
+            terms = tuple(parsed(writer.order(o)) for o in plan.trees("order"))
+            return self._top(below, terms, count, skip)
+        if _is_ordered(plan):
+            raise refuse(Refusal.LIMIT, what="a LIMIT over rows with an order of their own")
+        return self._top(self._read(plan), (), count, skip)
+
+    def _top(
+        self, below: ReadPlan, terms: tuple[Expr, ...], count: int | None, skip: int
+    ) -> ReadPlan:
+        rel = below.exact
+        if _has_all(rel, count, skip):
+            return below
+        return ReadPlan(Top(rel, terms, count, skip), below.columns)
+
+    # -- operators of several ---------------------------------------------------------------------
+
+    def _join(self, plan: SparkNode) -> ReadPlan:
+        kind, (one, other) = plan.word("joinType"), plan.children
+        left, right = self._read(one), self._read(other)
+        rule = _JOINS.get(kind)
+        if rule is None:
+            raise refuse(Refusal.EXPRESSION, what=f"a join of the kind {kind}")
+        return rule(self, plan, left, right)
+
+    def _inner(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        columns = (*left.columns, *right.columns)
+        condition = plan.tree("condition")
+        nodes = [condition] if condition else []
+        known = {**left.known, **right.known}
+        on = tuple(read_conjuncts(condition, self.scalars, known)) if nodes else ()
+        members = left.rel.members if isinstance(left.rel, Join) else (left.rel,)
+        before = left.rel.on if isinstance(left.rel, Join) else ()
+        return ReadPlan(Join((*members, right.rel), (*before, *on)), columns)
+
+    def _outer(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        rel = match(self.ids, left.exact, right.exact, MatchKind.LEFT, on)
+        return ReadPlan(rel, (*left.columns, *right.columns))
+
+    def _right(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        turned = self._outer(plan, right, left)
+        return ReadPlan(turned.rel, (*left.columns, *right.columns))
+
+    def _full(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        rel, renamed = join_fully(self.ids, left.exact, right.exact, on)
+        columns = (*left.columns, *right.columns)
+        return ReadPlan(rel, tuple((n, renamed[i]) for n, i in columns))
+
+    def _semi(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        condition = plan.tree("condition")
+        if condition is None:
+            return self._exists(left, right, negated=False)
+        on = split_condition(condition, self.scalars, left.known, right.known)
+        rel = match(self.ids, left.rel, right.exact, MatchKind.SEMI, on)
+        return ReadPlan(rel, left.columns)
+
+    def _exists(self, left: ReadPlan, right: ReadPlan, *, negated: bool) -> ReadPlan:
+        count, some = self.ids.new("n"), self.ids.new("some")
+        one = Aggregate(right.exact, (), ((count, Call("count", (), expr("COUNT(*)"))),))
+        fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
+        joined = Join((left.rel, fact), ())
+        test = expr("NOT {x}" if negated else "{x}", x=col(some))
+        return ReadPlan(Filter(joined, (test,)), left.columns)
+
+    def _anti(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        condition = plan.tree("condition")
+        if condition is None:
+            return self._exists(left, right, negated=True)
+        pair = not_in_pair(condition)
+        if pair is not None:
+            return self._not_in(plan, pair, left, right)
+        on = split_condition(condition, self.scalars, left.known, right.known)
+        rel = match(self.ids, left.rel, right.exact, MatchKind.ANTI, on)
+        return ReadPlan(rel, left.columns)
+
+    def _not_in(
+        self, plan: SparkNode, pair: SparkNode, left: ReadPlan, right: ReadPlan
+    ) -> ReadPlan:
+        """NOT IN of one column without a correlation."""
+        again = self._read(plan.children[1])
+        x, y = without_widening(pair).children
+        value = self.scalars.read(x, left.known)
+        item, other = (self.scalars.read(y, side.known) for side in (right, again))
+        rel = keep_others(self.ids, left.rel, value, right.exact, item, again.exact, other)
+        return ReadPlan(rel, left.columns)
+
+    def _existence(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        rel, mark = mark_rows(self.ids, left.exact, right.exact, on)
+        exists = tree_of(plan.fields["joinType"]["exists"])
+        return ReadPlan(rel, (*left.columns, (exists.id, mark)))
+
+    def _single(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
+        """The one row that a subquery has for each row: an error where it has two."""
+        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        if on.rest or not all(b.column for _, b in on.pairs):
+            raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
+        keys = [str(b.column) for _, b in on.pairs]
+        groups, values = one_row_each(self.ids, right.exact, keys)
+        rel = match(self.ids, left.exact, groups, MatchKind.LEFT, on)
+        made = {c: self.ids.new("value") for c in values}
+        rel = with_columns(rel, tuple((made[c], e) for c, e in values.items()))
+        own = tuple((n, made.get(i, i)) for n, i in right.columns)
+        return ReadPlan(rel, (*left.columns, *own))
+
+    def _union(self, plan: SparkNode) -> ReadPlan:
+        if plan.fields.get("byName"):
+            raise refuse(Refusal.SET_OPERATION, what="UNION BY NAME")
+        members = [self._read(c) for c in _members(plan)]
+        outputs = plan_columns(plan.child)
+        made = tuple(self.ids.new(o.name.lower()) for o in outputs)
+        rel = Union(tuple(m.exact for m in members), made)
+        return ReadPlan(rel, tuple((o.id, i) for o, i in zip(outputs, made, strict=True)))
+
+    def _set_operation(self, plan: SparkNode) -> ReadPlan:
+        left, right = (self._read(c) for c in plan.children)
+        outputs = plan_columns(plan.child)
+        made = tuple(self.ids.new(o.name.lower()) for o in outputs)
+        rel = self._counted(
+            left.exact, right.exact, made, plan.kind == "Except", not plan.fields["isAll"]
+        )
+        return ReadPlan(rel, tuple((o.id, i) for o, i in zip(outputs, made, strict=True)))
+
+    def _counted(
+        self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
+    ) -> Rel:
+        from dt_jupyter.sql.binding.binder import _Binder
+
+        binder = object.__new__(_Binder)
+        binder.ids = self.ids
+        return binder._counted(left, right, ids, except_, distinct)
+
+    # -- subqueries that read nothing of what is around them --------------------------------------
+
+    def _with_values(self, rel: Rel, nodes: Collection[SparkNode | None]) -> Rel:
+        """The relation with the values of subqueries in expressions joined in as one row."""
+        for node in nodes:
+            for inner in _inner(node) if node is not None else ():
+                number = inner.fields["exprId"]["id"]
+                if self.scalars.values.get(number) not in rel.columns:
+                    rel, self.scalars.values[number] = self._with_value(rel, inner)
+        return rel
+
+    def _with_value(self, rel: Rel, node: SparkNode) -> tuple[Rel, str]:
+        plan = node.tree("plan")
+        assert plan is not None
+        read = self._read(plan)
+        if node.kind == "Exists":
+            count, some = self.ids.new("n"), self.ids.new("some")
+            one = Aggregate(read.exact, (), ((count, Call("count", (), expr("COUNT(*)"))),))
+            fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
+            return Join((rel, fact), ()), some
+        if len(read.columns) != 1:
+            raise refuse(Refusal.SUBQUERY, what="a scalar subquery with several columns")
+        if _is_one_row(plan):
+            return Join((rel, read.exact), ()), read.columns[0][1]
+        groups, values = one_row_each(self.ids, read.exact, ())
+        made = self.ids.new("value")
+        one_value = Project(groups, ((made, values[read.columns[0][1]]),))
+        return Join((rel, one_value), ()), made
+
+
+def _bracketed(text: str) -> str:
+    return text if text.startswith("(") else f"({text})"
+
+
+def _source(plan: SparkNode) -> str:
+    """The name of a view."""
+    return str(plan.fields["desc"]["identifier"]["table"])
+
+
+def _inner(node: SparkNode) -> list[SparkNode]:
+    return [n for n in node.walk() if n.kind in ("ScalarSubquery", "Exists")]
+
+
+def _is_one_row(plan: SparkNode) -> bool:
+    while plan.kind in ("Project", "SubqueryAlias", "View", "Sort"):
+        plan = plan.child
+    return plan.kind == "Aggregate" and not plan.trees("groupingExpressions")
+
+
+def _members(plan: SparkNode) -> list[SparkNode]:
+    found = []
+    for child in plan.children:
+        found += _members(child) if child.kind == "Union" else [child]
+    return found
+
+
+def _number(plan: SparkNode, field_: str) -> int:
+    node = plan.tree(field_)
+    if node is None or node.kind != "Literal" or not str(node.fields.get("value")).isdigit():
+        raise refuse(Refusal.LIMIT, what="LIMIT of what is computed")
+    return int(str(node.fields["value"]))
+
+
+def _plain(node: SparkNode) -> SparkNode:
+    return node.child if node.kind == "Alias" else node
+
+
+def _computes(plan: SparkNode) -> bool:
+    return any(_plain(n).kind != "AttributeReference" for n in plan.trees("projectList"))
+
+
+def _sorted_below(plan: SparkNode) -> bool:
+    while plan.kind == "Project":
+        plan = plan.child
+    return plan.kind == "Sort"
+
+
+_PASSES = frozenset({
+    "Project", "Filter", "SubqueryAlias", "View", "Join", "Window", "Generate", "GlobalLimit",
+    "LocalLimit", "Offset", "CTERelationRef", "WithCTE", "Repartition", "ResolvedHint",
+})  # fmt: skip
+
+
+def _is_ordered(plan: SparkNode) -> bool:
+    """Whether Spark gives the rows in an order that the text says."""
+    if plan.kind in ("Sort", "RepartitionByExpression"):
+        return True
+    return plan.kind in _PASSES and any(map(_is_ordered, plan.children))
+
+
+def _of_each(values: list[Expr], number: str, output: SparkNode) -> Expr:
+    """A column of an expansion, by the number of the projection."""
+    if len(set(values)) == 1:
+        return values[0]
+    text = " ".join(f"WHEN {i} THEN {{v{i}}}" for i in range(len(values)))
+    fields = {f"v{i}": v for i, v in enumerate(values)}
+    kind = output.fields.get("dataType")
+    whole = f"CASE {{n}} {text} END"
+    if all(v.column is None for v in values):
+        whole = f"CAST({whole} AS {ddl_type(kind)})"
+    return expr(whole, n=col(number), **fields)
+
+
+_JOINS: dict[str, Callable[[RelationReader, SparkNode, ReadPlan, ReadPlan], ReadPlan]] = {
+    "Inner": RelationReader._inner, "Cross": RelationReader._inner,
+    "LeftOuter": RelationReader._outer, "RightOuter": RelationReader._right,
+    "FullOuter": RelationReader._full, "LeftSemi": RelationReader._semi,
+    "LeftAnti": RelationReader._anti, "ExistenceJoin": RelationReader._existence,
+    "LeftSingle": RelationReader._single,
+}  # fmt: skip
+_RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
+    "SubqueryAlias": RelationReader._below, "View": RelationReader._view,
+    "LocalRelation": RelationReader._local, "LogicalRDD": RelationReader._local,
+    "OneRowRelation": RelationReader._one_row, "Range": RelationReader._range,
+    "WithCTE": RelationReader._common, "CTERelationRef": RelationReader._reference,
+    "Filter": RelationReader._filter, "Project": RelationReader._project,
+    "Aggregate": RelationReader._aggregate, "Window": RelationReader._window,
+    "Distinct": RelationReader._distinct, "Generate": RelationReader._generate,
+    "Expand": RelationReader._expand, "Sort": RelationReader._sort,
+    "GlobalLimit": RelationReader._limit, "LocalLimit": RelationReader._limit,
+    "Offset": RelationReader._limit, "Join": RelationReader._join,
+    "Union": RelationReader._union, "Intersect": RelationReader._set_operation,
+    "Except": RelationReader._set_operation, "ResolvedHint": RelationReader._below,
+    "Repartition": RelationReader._below, "RepartitionByExpression": RelationReader._below,
+    "Sample": RelationReader._sample, "PipeOperator": RelationReader._below, "EventTimeWatermark": RelationReader._below,
+}  # fmt: skip

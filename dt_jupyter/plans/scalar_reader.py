@@ -1,0 +1,130 @@
+"""Expressions of Spark's plans as `Expr`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from dt_jupyter.ivm import Expr, Refusal, refuse
+from dt_jupyter.plans.expression_sql import _CLOSED, ExpressionWriter
+from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.sql.binding.scalars import _CALL, _END, _MARK, _NEXT, _parts
+
+_CONTEXT = {
+    "CurrentTimestamp": "current_timestamp", "CurrentDate": "current_date", "Now": "now",
+    "LocalTimestamp": "localtimestamp", "CurrentTime": "current_time",
+    "CurrentUser": "current_user", "SessionUser": "session_user",
+    "CurrentCatalog": "current_catalog", "CurrentDatabase": "current_database",
+    "CurrentTimeZone": "current_timezone", "SparkVersion": "version",
+    "CurrentPath": "current_path",
+}  # fmt: skip
+_NON_DETERMINISTIC = frozenset({
+    "Rand", "Randn", "Uuid", "Shuffle", "MonotonicallyIncreasingID", "RandStr", "Uniform",
+    "SparkPartitionID", "InputFileName", "InputFileBlockStart", "InputFileBlockLength",
+    "CallMethodViaReflection", "TryReflect", "AesEncrypt", "RaiseError",
+})  # fmt: skip
+_SUBQUERIES = {
+    "ScalarSubquery": "a subquery in this place", "Exists": "EXISTS in this place",
+    "InSubquery": "IN (subquery) in this place", "ListQuery": "a subquery in this place",
+    "LateralSubquery": "a lateral relation",
+}  # fmt: skip
+_SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
+_COMPARED = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan",
+                       "GreaterThanOrEqual"})  # fmt: skip
+_NUMBERS = ("byte", "short", "integer", "long", "float", "double")
+
+
+def marked(column: str) -> str:
+    return f"{_MARK}{column}{_MARK}"
+
+
+@dataclass(frozen=True)
+class ScalarWriter(ExpressionWriter):
+    """Writes expressions with marks in the place of columns. `known` gives what is computed below,
+    as a mark: subqueries, calls, keys."""
+
+    known: Callable[[ScalarWriter, SparkNode], str | None] = lambda writer, node: None
+
+    def sql(self, node: SparkNode) -> str:
+        found = self.known(self, node)
+        if found is not None:
+            return found
+        check_node(node)
+        if node.kind in _COMPARED:
+            node = without_widening(node)
+        return super().sql(node)
+
+    def operand(self, node: SparkNode) -> str:
+        text = self.sql(node)
+        plain = node.kind in _CLOSED or (text[:1] == text[-1:] == _MARK and text.count(_MARK) == 2)
+        return text if plain else f"({text})"
+
+    def _program(self, node: SparkNode) -> str:
+        text = super()._program(node)
+        name = text.partition("(")[0]
+        return f"{_CALL}{name}{_CALL}{_NEXT.join(map(self.sql, node.children))}{_END}"
+
+
+def check_node(node: SparkNode) -> None:
+    """Raises Refused of what is no deterministic scalar of the row."""
+    kind = node.kind
+    if kind in _CONTEXT:
+        raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
+    if kind in _NON_DETERMINISTIC:
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{kind}()")
+    if kind in _SUBQUERIES:
+        raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
+    if kind == "Cast" and node.child.kind == "Literal":
+        value = str(node.child.fields.get("value")).strip().lower()
+        if value in _SPECIAL_TIMES and node.child.fields.get("dataType") == "string":
+            raise refuse(Refusal.CONTEXT_FUNCTION, what=f"'{value}'")
+
+
+def without_widening(node: SparkNode) -> SparkNode:
+    """A comparison without the casts by which Spark's analyser makes two numbers of one type: it
+    makes the same of the text without them."""
+    sides = [s.child if _widens(s) else s for s in node.children]
+    return replace(node, children=tuple(sides))
+
+
+def _widens(node: SparkNode) -> bool:
+    """Whether it is a column of numbers cast to numbers that hold it."""
+    if node.kind != "Cast" or node.child.kind != "AttributeReference":
+        return False
+    kind, made = str(node.child.fields.get("dataType")), str(node.fields.get("dataType"))
+    if kind in _NUMBERS and made in _NUMBERS:
+        return _NUMBERS.index(kind) <= _NUMBERS.index(made)
+    return made.startswith("decimal") and (kind.startswith("decimal") or kind in _NUMBERS[:4])
+
+
+@dataclass
+class Scalars:
+    """Reads expressions over columns: `builtins` are Spark's functions, `functions` the user's.
+    `values` are the ids of columns that were joined in for subqueries, by Spark's number."""
+
+    builtins: Collection[str]
+    functions: Collection[str] = ()
+    values: dict[int, str] = field(default_factory=dict)
+
+    def writer(self, columns: Mapping[int, str]) -> ScalarWriter:
+        marks = {number: marked(column) for number, column in columns.items()}
+        return ScalarWriter(
+            marks, self.builtins, _no_query, functions=self.functions, known=self._value
+        )
+
+    def read(self, node: SparkNode, columns: Mapping[int, str]) -> Expr:
+        return parsed(self.writer(columns).sql(node))
+
+    def _value(self, writer: ScalarWriter, node: SparkNode) -> str | None:
+        if node.kind not in _SUBQUERIES or "exprId" not in node.fields:
+            return None
+        column = self.values.get(node.fields["exprId"]["id"])
+        return marked(column) if column is not None else None
+
+
+def parsed(text: str) -> Expr:
+    return Expr(tuple(_parts(text)))
+
+
+def _no_query(node: SparkNode, outer: Mapping[int, str]) -> str:
+    raise refuse(Refusal.SUBQUERY, what="a subquery in this place")

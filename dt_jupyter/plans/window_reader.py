@@ -1,0 +1,145 @@
+"""Window functions of Spark's plans: their order made total where it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dt_jupyter.ivm import (
+    SETTLING,
+    SUPPORTED,
+    UNRULED,
+    Expr,
+    Refusal,
+    WindowCall,
+    col,
+    expr,
+    refuse,
+)
+from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.group_reader import aggregate_call, bare_parts, call_parts, call_text
+from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.scalar_reader import ScalarWriter, parsed
+from dt_jupyter.plans.window_sql import window_clause
+from dt_jupyter.sql.binding.scope import Ids
+from dt_jupyter.sql.binding.windows import (
+    _BY_ROW,
+    _EDGES,
+    _OF_ALL_ROWS,
+    _ORDERED_THEMSELVES,
+    _PICKS,
+    _RANKS,
+    _UP_TO_PEERS,
+    _WHOLE,
+    _from_start,
+)
+
+
+@dataclass(frozen=True)
+class ReadWindow:
+    """The calls of one window expression, the value over them, and by what its rows are
+    partitioned besides the partition that it says."""
+
+    calls: tuple[WindowCall, ...]
+    value: Expr
+    more: tuple[Expr, ...] = ()
+
+
+def read_window(node: SparkNode, writer: ScalarWriter, ids: Ids) -> ReadWindow:
+    """A window expression."""
+    function, spec = node.children
+    orders = spec.trees("orderSpec")
+    terms = tuple(parsed(writer.order(o)) for o in orders)
+    frame = _frame(function, spec, writer)
+    whole = function.kind == "AggregateExpression"
+    call = function.child if whole else function
+    name = sql_function(call.kind, writer.builtins) or call.kind.lower()
+    ignores = bool(call.fields.get("ignoreNulls"))
+    if name in _EDGES and orders and not ignores and frame in _EDGES[name]:
+        more = tuple(parsed(writer.sql(o.child)) for o in orders)
+        made = _call(name, function, writer, ids.new("w"), (), "")
+        return ReadWindow((made,), col(made.id), more)
+    if name == "nth_value" and orders and frame in _UP_TO_PEERS:
+        return _nth(call, writer, ids, terms, ignores)
+    made = _call(name, function, writer, ids.new("w"), terms, frame)
+    return ReadWindow((made,), col(made.id))
+
+
+def _frame(function: SparkNode, spec: SparkNode, writer: ScalarWriter) -> str:
+    clause = window_clause(function, spec, writer.sql)
+    at = max(clause.find("ROWS BETWEEN"), clause.find("RANGE BETWEEN"))
+    return clause[at:] if at >= 0 else ""
+
+
+def _nth(
+    call: SparkNode, writer: ScalarWriter, ids: Ids, terms: tuple[Expr, ...], ignores: bool
+) -> ReadWindow:
+    """NTH_VALUE up to the rows that tie: that row of the whole partition in a settled order, if
+    the frame has as many rows."""
+    x, offset = (parsed(writer.sql(c)) for c in call.children[:2])
+    counted = expr("COUNT({x})", x=x) if ignores else expr("COUNT(*)")
+    rows, value = ids.new("w"), ids.new("w")
+    calls = (
+        WindowCall(rows, counted, terms, "", total=False, settles=False),
+        WindowCall(value, _function(call, writer), terms, _WHOLE, total=True, settles=True),
+    )
+    text = "CASE WHEN {r} >= {n} THEN {v} END"
+    return ReadWindow(calls, expr(text, r=col(rows), n=offset, v=col(value)))
+
+
+def _function(function: SparkNode, writer: ScalarWriter) -> Expr:
+    if function.kind == "AggregateExpression":
+        parts = call_parts(function, writer)
+        if function.child.kind in ("First", "Last", "AnyValue", "Mode"):
+            text = parsed(writer.call_of(function.child))
+            return text
+        return call_text(parts)
+    if function.kind in ("Rank", "DenseRank", "PercentRank", "CumeDist", "RowNumber"):
+        name = sql_function(function.kind, writer.builtins)
+        return expr(f"{str(name).upper()}()")
+    text = writer.call_of(function)
+    if function.fields.get("ignoreNulls") and function.kind in ("Lag", "Lead", "NthValue"):
+        text += " IGNORE NULLS"
+    return parsed(text)
+
+
+def _call(
+    name: str,
+    function: SparkNode,
+    writer: ScalarWriter,
+    made: str,
+    terms: tuple[Expr, ...],
+    frame: str,
+) -> WindowCall:
+    text = _function(function, writer)
+    if name in _RANKS:
+        return WindowCall(made, text, terms, frame, total=False, settles=False)
+    if name in _BY_ROW:
+        return WindowCall(made, text, terms, frame, total=True, settles=True)
+    if name in _PICKS:
+        if terms and not frame.startswith("ROWS") and not _from_start(name, frame):
+            raise refuse(Refusal.TIES, what=f"{name}()")
+        frame = frame or ("" if terms else _WHOLE)
+        return WindowCall(made, text, terms, frame, total=True, settles=True)
+    if function.kind != "AggregateExpression":
+        raise refuse(Refusal.WINDOW, what=f"{name}()")
+    parts = call_parts(function, writer)
+    name = parts.name
+    if name not in SUPPORTED:
+        raise refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, "count, sum, avg"))
+    open_ = name in SETTLING
+    if name in _ORDERED_THEMSELVES and not (name == "listagg" and terms):
+        if len(parts.args) > 2:
+            raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
+        text = aggregate_call(parts, ()).text
+        return WindowCall(made, text, terms, frame, total=False, settles=open_)
+    if name in _OF_ALL_ROWS:
+        return WindowCall(made, text, terms, frame, total=False, settles=False)
+    if not terms and not frame:
+        return WindowCall(made, text, (), _WHOLE, total=True, settles=open_)
+    by_row = frame.startswith("ROWS")
+    if open_ and not by_row:
+        raise refuse(Refusal.TIES, what=f"{name}()")
+    return WindowCall(made, text, terms, frame, total=by_row, settles=by_row)
+
+
+__all__ = ["ReadWindow", "bare_parts", "read_window"]
