@@ -1,0 +1,147 @@
+"""Spark's plans read as relations, beside the binder: both mean the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dt_jupyter.ivm import Refused, Rel, Scan, simplify
+from dt_jupyter.model import quote
+from dt_jupyter.plans import NoForm, optimized_form
+from dt_jupyter.plans import relation_reader
+from dt_jupyter.plans.plan_relation import relation_of_plan
+from dt_jupyter.spark import builtin_functions
+from dt_jupyter.sql import Renderer, Table, bind
+from tests.spark.refresh import test_forms_of_queries, test_operators
+from tests.spark.refresh.test_oracle_random import COLUMNS, value
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+QUERIES = {**test_operators.QUERIES, **test_forms_of_queries.QUERIES}
+OTHERWISE = frozenset({
+    "marked", "as_of", "newest_before", "distinct_rollup", "rollup", "cube", "grouping_sets",
+    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding", "values",
+})  # fmt: skip
+"""Queries of which Spark plans the relation otherwise than it plans the text, and the binder's
+relation: their rows are compared."""
+TABLES = {
+    **{n: Table(n, tuple(COLUMNS), None, ()) for n in ("p", "q")},
+    "dim": Table("dim", ("k", "name"), None, ()),
+}
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """With rows in temporary views."""
+    made, rng = spark.newSession(), random.Random(3)
+    for name in ("p", "q"):
+        rows = [[value(t, rng) for t in COLUMNS.values()] for _ in range(30)]
+        listed = ", ".join(f"({', '.join(r)})" for r in [*rows, *rows[:5]])
+        items = ", ".join(
+            f"CAST(c{i} AS {t}) AS {n}" for i, (n, t) in enumerate(COLUMNS.items())
+        )
+        columns = ", ".join(f"c{i}" for i in range(len(COLUMNS)))
+        text = f"SELECT {items} FROM VALUES {listed} AS t({columns})"
+        made.sql(text).localCheckpoint().createOrReplaceTempView(name)
+    dim = "SELECT * FROM VALUES ('a', 'Alpha'), ('A', 'Beta'), ('', NULL) AS t(k, name)"
+    made.sql(dim).localCheckpoint().createOrReplaceTempView("dim")
+    yield made
+    for name in TABLES:
+        made.catalog.dropTempView(name)
+
+
+def analysed(frame: DataFrame) -> Any:
+    session: Any = frame
+    return session._jdf.queryExecution().analyzed()
+
+
+def read(spark: SparkSession, text: str) -> Rel:
+    return relation_of_plan(spark, analysed(spark.sql(text)), TABLES, builtin_functions(spark))
+
+
+def bound(spark: SparkSession, text: str) -> Rel:
+    return simplify(bind(text, lambda parts: TABLES[parts[-1]], builtin_functions(spark)))
+
+
+def rendered(rel: Rel) -> str:
+    """With names that do not tell who read it."""
+
+    def place(scan: Scan) -> str:
+        return quote(scan.source)
+
+    items = ", ".join(f"{quote(c)} AS c{i}" for i, c in enumerate(rel.columns))
+    return f"SELECT {items} FROM ({Renderer(place)(rel)})"
+
+
+def form(spark: SparkSession, text: str) -> Any:
+    """None where there is none."""
+    try:
+        return optimized_form(spark, analysed(spark.sql(text)))
+    except NoForm:
+        return None
+
+
+def differing_rows(spark: SparkSession, one: str, other: str) -> int:
+    both = f"(({one}) EXCEPT ALL ({other})) UNION ALL (({other}) EXCEPT ALL ({one}))"
+    return spark.sql(f"SELECT count(*) FROM ({both})").collect()[0][0]
+
+
+def compared(spark: SparkSession) -> Mapping[str, str]:
+    """How the relation that was read differs, by query: "" where Spark plans it as the text or as
+    the binder's."""
+    found = {}
+    for name, text in QUERIES.items():
+        try:
+            made = rendered(read(spark, text))
+        except Refused as e:
+            found[name] = e.reason.sentence
+            continue
+        kinds, wanted = (
+            [f.dataType for f in spark.sql(t).schema.fields] for t in (made, text)
+        )
+        if kinds != wanted:
+            found[name] = f"{kinds} for {wanted}"
+            continue
+        own = form(spark, made)
+        others = (form(spark, t) for t in (text, rendered(bound(spark, text))))
+        found[name] = "" if own is not None and own in others else "form"
+    return found
+
+
+def test_every_query_is_read_as_spark_reads_it(session: SparkSession) -> None:
+    found = compared(session)
+    assert {n: d for n, d in found.items() if d} == dict.fromkeys(OTHERWISE, "form")
+
+
+@pytest.mark.parametrize("name", sorted(OTHERWISE))
+def test_rows_are_those_of_the_binder(session: SparkSession, name: str) -> None:
+    texts = (rendered(rel(session, QUERIES[name])) for rel in (read, bound))
+    assert not differing_rows(session, *texts)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", sorted(set(QUERIES) - OTHERWISE))
+def test_all_rows_are_those_of_the_binder(session: SparkSession, name: str) -> None:
+    test_rows_are_those_of_the_binder(session, name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "instead", "name"),
+    [
+        ("LeftSemi", "LeftAnti", "semi_join"),
+        ("LeftOuter", "Inner", "left_join"),
+        ("FullOuter", "LeftOuter", "full_join"),
+    ],
+)
+def test_a_join_that_is_read_as_another_one_is_seen(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str, instead: str, name: str
+) -> None:
+    monkeypatch.setitem(relation_reader._JOINS, kind, relation_reader._JOINS[instead])
+    text = QUERIES[name]
+    own = rendered(read(session, text))
+    assert form(session, own) != form(session, text)
+    assert differing_rows(session, own, rendered(bound(session, text)))
