@@ -9,12 +9,11 @@ examples are those of Spark's own documentation of its functions.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from bench.tpcds import TABLES, columns
 from bench.tpch import queries
 from dt_jupyter.model import DTError
 from dt_jupyter.plans import NoForm, write_frame_query
+from dt_jupyter.plans.plan_document import read_java_plan
 from dt_jupyter.spark import builtin_functions
 from tests.spark.definition.tpcds_texts import tpcds_texts
 from tests.spark.refresh import test_forms_of_queries, test_operators
@@ -90,10 +90,10 @@ def survey(spark: SparkSession, texts: Mapping[str, str]) -> Survey:
         except (PySparkException, Py4JJavaError):
             found.refused += 1
             continue
-        kinds = set(classes(json.loads(plan.toJSON())))
-        found.operators.update({name for name, is_operator in kinds if is_operator})
-        found.expressions.update({name for name, is_operator in kinds if not is_operator})
-        if any(name in _SUBQUERIES for name, _ in kinds):
+        nodes = list(read_java_plan(spark, plan).everything())
+        found.operators.update({node.kind for node in nodes if node.is_plan})
+        found.expressions.update({node.kind for node in nodes if not node.is_plan})
+        if any(node.kind in _SUBQUERIES for node in nodes):
             found.left.update(left_after_rules(spark, plan))
         begun = time.process_time()
         try:
@@ -110,26 +110,13 @@ def analysed(frame: DataFrame) -> Any:
     return session._jdf.queryExecution().analyzed()
 
 
-def classes(value: object) -> Iterator[tuple[str, bool]]:
-    """The classes in the JSON of a plan, and whether each is an operator."""
-    if isinstance(value, dict):
-        if "class" in value and "num-children" in value:
-            name = str(value["class"])
-            yield name.rpartition(".")[2].rpartition("$")[2], ".plans." in name
-        for inner in value.values():
-            yield from classes(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from classes(inner)
-
-
 def left_after_rules(spark: Any, plan: Any) -> set[str]:
     jvm = spark._jvm
     try:
         for rule in _RULES:
             kind = jvm.java.lang.Class.forName(f"org.apache.spark.sql.{rule}$")
             plan = kind.getField("MODULE$").get(None).apply(plan)
-        kinds = {name for name, _ in classes(json.loads(plan.toJSON()))}
+        kinds = {node.kind for node in read_java_plan(spark, plan).everything()}
     except Py4JJavaError as e:
         return {str(e.java_exception).splitlines()[0][:70]}
     return kinds & _SUBQUERIES or {"none"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -18,7 +18,13 @@ from dt_jupyter.definition.compile import is_padded
 from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.model import Definition, Name, quote
 from dt_jupyter.model.hidden import is_hidden
-from dt_jupyter.plans import FromText, NoForm, standing_tables, write_frame_query
+from dt_jupyter.plans import (
+    FromText,
+    NoForm,
+    read_frame_plan,
+    standing_tables,
+    write_frame_query,
+)
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES, is_connect
 from dt_jupyter.sql import escape_quotes, table_places
@@ -36,7 +42,7 @@ _OF_THE_TEXT = frozenset({
 })  # fmt: skip
 """Refusals that may be of how a query is written; the others are of what it means."""
 
-_PADS = "catalyst.expressions.StringRPad"
+_PADS = "StringRPad"
 
 _OTHER_READING = {
     "spark.sql.caseSensitive": "the session is case sensitive",
@@ -138,8 +144,8 @@ class StandingQuery:
 
     def count_paddings(self) -> int:
         """How often its plan pads a string."""
-        frame: Any = self.spark.sql(self.text)
-        return str(frame._jdf.queryExecution().analyzed().toJSON()).count(_PADS)
+        plan = read_frame_plan(self.spark.sql(self.text))
+        return sum(node.kind == _PADS for node in plan.everything())
 
     def read(self, builtins: Collection[str]) -> str:
         """The text of its plan, over the sources' own names; "" where it reads more than those.

@@ -7,6 +7,9 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
+from .plan_document import (
+    read_frame_plan as read_frame_plan,
+)
 from .plan_form import (
     optimized_form as optimized_form,
     optimized_words as optimized_words,

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from dt_jupyter.model import quote
 from dt_jupyter.plans.function_names import INFIX, sql_function
-from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
-from dt_jupyter.plans.literal_values import LITERAL_TEXT
+from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
-from dt_jupyter.plans.plan_fields import is_try
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
 
@@ -23,7 +20,7 @@ _NEGATED = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
 GROUPING_ID = "grouping_id()"
 _DAYS = "ExtractANSIIntervalDays"
-_INTERNAL = frozenset({"replacement"})
+_REPLACEMENT, _TRY = "replacement", "TRY"
 
 
 @dataclass(frozen=True)
@@ -31,14 +28,14 @@ class ExpressionWriter:
     """What an expression may read: `columns` gives the text of each column by its number,
     `outer` those of the query around a subquery. `query` writes a subquery, `builtins` are the
     names of Spark's functions, `functions` those of the user's. `common` is what is read more than
-    once, `keys` are the texts of what grouping sets group by."""
+    once, by its number, `keys` are the texts of what grouping sets group by."""
 
     columns: Mapping[int, str]
     builtins: Collection[str]
     query: Callable[[SparkNode, Mapping[int, str]], str]
     outer: Mapping[int, str] = field(default_factory=dict)
     functions: Collection[str] = ()
-    common: SparkNode | None = None
+    common: Mapping[int, SparkNode] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
 
     def over(self, columns: Mapping[int, str]) -> ExpressionWriter:
@@ -49,7 +46,7 @@ class ExpressionWriter:
         special = _SPECIAL.get(node.kind)
         if special is not None:
             return special(self, node)
-        if node.kind in INFIX and len(node.children) == 2:
+        if node.kind in INFIX and len(node.children) == 2 and node.eval_mode != _TRY:
             left, right = map(self.operand, node.children)
             return f"{left} {INFIX[node.kind]} {right}"
         return self._call(node)
@@ -67,6 +64,9 @@ class ExpressionWriter:
         if self._is_stale(node):
             return self.sql(node.child)
         name = sql_function(node.kind, self.builtins)
+        if node.eval_mode == _TRY:
+            tried = (f"try_{name}", f"try_{node.kind.lower()}")
+            name = next((t for t in tried if t in self.builtins), None)
         if node.kind == "PreciseTimestampConversion":
             raise NoForm("session_window(…) (its SQL, GROUP BY session_window(…), is FULL)")
         if name is None:
@@ -76,7 +76,7 @@ class ExpressionWriter:
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
         numbers those of a common table anew, it does so only in what it puts in its place."""
-        if "replacement" not in node.fields:
+        if _REPLACEMENT not in node.fields:
             return False
         read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
         return any(i not in self.columns for i in read)
@@ -84,7 +84,7 @@ class ExpressionWriter:
     def _program(self, node: SparkNode) -> str:
         """By its name, if a function of the user's has it; whether it is that one Spark says, as
         it compares the text's plan."""
-        name = str(node.fields.get("name") or node.fields.get("udfName") or "?")
+        name = _program_name(node)
         if node.kind != "PythonUDF" or name.lower() not in self.functions:
             raise PythonFunction(name)
         return f"{name.lower()}({self.list(node.children)})"
@@ -107,7 +107,7 @@ class ExpressionWriter:
     def cast(self, node: SparkNode) -> str:
         if (bit := grouping_bit(node)) is not None and self.columns.get(bit[0].id) == GROUPING_ID:
             return f"grouping({self.keys[-1 - bit[1]]})"
-        word = "TRY_CAST" if is_try(node) else "CAST"
+        word = "TRY_CAST" if node.eval_mode == _TRY else "CAST"
         return f"{word}({self.sql(node.child)} AS {ddl_type(node.fields['dataType'])})"
 
     def case(self, node: SparkNode) -> str:
@@ -164,14 +164,11 @@ class ExpressionWriter:
     def shared(self, node: SparkNode) -> str:
         """An expression that reads another one more than once, which is put where it is read."""
         body, *definitions = node.children
-        if len(definitions) != 1:  # which of them is read Spark's JSON does not say
-            raise NoForm("several expressions that are read more than once")
-        return replace(self, common=definitions[0].child).sql(body)
+        common = {d.fields["id"]: d.child for d in definitions}
+        return replace(self, common={**self.common, **common}).sql(body)
 
     def reference(self, node: SparkNode) -> str:
-        if self.common is None:
-            raise NoForm("an expression that is read elsewhere")
-        return self.sql(self.common)
+        return self.sql(self.common[node.fields["id"]])
 
     def in_list(self, node: SparkNode) -> str:
         if len(node.children) == 1:  # isin([]), which SQL does not write
@@ -194,9 +191,8 @@ class ExpressionWriter:
         return f"{self.operand(node.child)}[{self.sql(node.children[1])}]"
 
     def struct_field(self, node: SparkNode) -> str:
-        name = node.fields.get("name") or _field_name(node)
-        if name is None:
-            raise NoForm("a field of a struct without its name")
+        kind, place = node.child.type, int(node.fields["ordinal"])
+        name = node.fields["name"] or kind["fields"][place]["name"]
         return f"{self.operand(node.child)}.{quote(str(name))}"
 
     def array_field(self, node: SparkNode) -> str:
@@ -217,7 +213,7 @@ class ExpressionWriter:
         terms = []
         for child in node.children:
             text = self.operand(child)
-            nan = f" AND NOT isnan({text})" if child.fields.get("dataType") in floating else ""
+            nan = f" AND NOT isnan({text})" if child.type in floating else ""
             terms.append(f"{text} IS NOT NULL{nan}")
         if node.fields["n"] == len(terms):
             return " AND ".join(terms)
@@ -244,10 +240,10 @@ class ExpressionWriter:
     def pivot(self, node: SparkNode) -> str:
         """The values of a column by those of another, each of which has one."""
         key, value = map(self.operand, node.children)
-        kind, values = node.child.fields.get("dataType"), node.fields["pivotColumnValues"]
-        if values is None or not isinstance(kind, str) or kind not in _PIVOTED:
+        kind = node.child.type
+        if not isinstance(kind, str) or kind not in _PIVOTED:
             raise NoForm("a pivot by other values than whole numbers and strings")
-        found = (literal_sql(v, kind) for v in values)
+        found = map(self.sql, node.trees("pivotColumnValues"))
         return f"array({', '.join(f'max({value}) FILTER (WHERE {key} <=> {v})' for v in found)})"
 
     def trim(self, node: SparkNode) -> str:
@@ -258,7 +254,10 @@ class ExpressionWriter:
         return f"TRIM({side} {characters} FROM {source})"
 
     def from_json(self, node: SparkNode) -> str:
-        return f"from_json({self.sql(node.child)}, {literal(ddl_type(node.fields['schema']))})"
+        schema, options = ddl_type(node.fields["schema"]), node.fields["options"]
+        pairs = ", ".join(literal(str(word)) for pair in options.items() for word in pair)
+        more = f", map({pairs})" if pairs else ""
+        return f"from_json({self.sql(node.child)}, {literal(schema)}{more})"
 
     def static_call(self, node: SparkNode) -> str:
         """What reading a CHAR column adds, which reading it by the text adds again."""
@@ -291,52 +290,19 @@ class ExpressionWriter:
 
 def called_programs(plan: SparkNode) -> Iterator[str]:
     """The names of the programs that a plan calls."""
-    for kind, name in _nodes(plan.fields):
-        if kind in _PROGRAMS:
-            yield name
-    for child in plan.children:
-        yield from called_programs(child)
+    return (_program_name(node) for node in plan.everything() if node.kind in _PROGRAMS)
 
 
-def _nodes(value: Any) -> Iterator[tuple[str, str]]:
-    """The class and the name of each expression in a field, however deep."""
-    if isinstance(value, list):
-        for part in value:
-            yield from _nodes(part)
-    elif isinstance(value, dict):
-        if isinstance(found := value.get("class"), str):
-            yield found.rpartition(".")[2], str(value.get("name") or value.get("udfName") or "?")
-        for part in value.values():
-            yield from _nodes(part)
+def _program_name(node: SparkNode) -> str:
+    return str(node.fields.get("name") or node.fields.get("udfName") or "?")
 
 
 def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     """The arguments of a call as it was written, not what Spark puts in its place."""
-    if "replacement" not in node.fields:
+    if _REPLACEMENT not in node.fields:
         return node.children
-    found: list[SparkNode | None] = []
-    for name, value in node.fields.items():
-        if name in _INTERNAL or not isinstance(value, list) or not value:
-            continue
-        found += list(node.trees(name)) if isinstance(value[0], list) else [node.tree(name)]
-    return tuple(f for f in found if f is not None)
-
-
-def _field_name(node: SparkNode) -> str | None:
-    """The name of a field by its place, as `.*` gives it, where the type of the struct is told."""
-    kind = _struct_type(node.child)
-    fields = kind.get("fields") if isinstance(kind, dict) else None
-    return fields[int(node.fields["ordinal"])]["name"] if fields else None
-
-
-def _struct_type(node: SparkNode) -> Any:
-    """The type of a struct: of a column, a field of another one, or one that is NULL else."""
-    if node.kind == "GetStructField":
-        outer = _struct_type(node.child)
-        return outer["fields"][int(node.fields["ordinal"])]["type"] if outer else None
-    if node.kind == "If":
-        return _struct_type(node.children[1])
-    return node.fields.get("dataType")
+    given = (v for name, v in node.fields.items() if name != _REPLACEMENT)
+    return tuple(argument for value in given for argument in nodes_in(value))
 
 
 def _variable(node: SparkNode) -> str:
@@ -360,8 +326,9 @@ def _null(scope: ExpressionWriter, node: SparkNode) -> str:
 
 
 def _literal(scope: ExpressionWriter, node: SparkNode) -> str:
-    told = node.fields.get(LITERAL_TEXT)
-    return str(told) if told else literal_sql(node.fields["value"], node.fields["dataType"])
+    value, kind = node.fields["value"], node.fields["dataType"]
+    is_spelled = value is not None and (kind == "binary" or isinstance(kind, dict))
+    return spelled_sql(value, kind) if is_spelled else literal_sql(value, kind)
 
 
 def _bare(scope: ExpressionWriter, node: SparkNode) -> str:

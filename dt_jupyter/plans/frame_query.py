@@ -11,17 +11,11 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
 from dt_jupyter.plans.expression_sql import called_programs
-from dt_jupyter.plans.literal_values import (
-    fill_literals,
-    require_no_description,
-    without_updates,
-)
 from dt_jupyter.plans.no_form import NoForm, NotTheSame, PythonFunction
-from dt_jupyter.plans.plan_fields import fill_fields
+from dt_jupyter.plans.plan_document import read_java_plan
 from dt_jupyter.plans.plan_form import same_form
-from dt_jupyter.plans.plan_gaps import fill_gaps
 from dt_jupyter.plans.plan_leaves import PlanLeaves
-from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan
+from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.query_sql import FromText, QueryWriter
 from dt_jupyter.plans.same_plan import same_plan
 from dt_jupyter.spark import is_connect
@@ -49,18 +43,40 @@ def write_frame_query(
     session: Any = frame
     original = session._jdf.queryExecution().analyzed()
     plan = read_java_plan(spark, original)
-    if (replaced := without_updates(spark, plan, original)) is not original:
-        original, plan = replaced, read_java_plan(spark, replaced)
-    fill_gaps(plan, original)
-    require_no_description(plan)
-    fill_literals(plan, original)
+    if any(node.kind == _UPDATE for node in plan.everything()):
+        original = _without_updates(session, original)
+        plan = read_java_plan(spark, original)
+    _require_no_description(plan)
     with PlanLeaves.of(spark, original, standing or {}) as leaves:
         proof = _Proof(spark, plan, leaves, builtins, functions)
-        if not proof.holds(plan, original) and not proof.holds_filled(plan, original):
+        if not proof.holds(plan, original):
             if (another := next(called_programs(plan), None)) is not None:
                 raise PythonFunction(another)
             raise NotTheSame("what Spark makes of its SQL")
         return QueryWriter(leaves.stored, builtins, functions=functions).write(plan)
+
+
+_UPDATE = "UpdateFields"
+_REPLACED = "org.apache.spark.sql.catalyst.optimizer.ReplaceUpdateFieldsExpression$"
+
+
+def _without_updates(frame: Any, plan: Any) -> Any:
+    """A plan whose structs with a field more, or less, are written out, as Spark itself does it."""
+    from py4j.java_gateway import JavaClass
+
+    rule = JavaClass(_REPLACED, frame.sparkSession._jvm._gateway_client)
+    return getattr(rule, "MODULE$").apply(plan)
+
+
+def _require_no_description(plan: SparkNode) -> None:
+    """NoForm for `describe` and `summary`: they write means and deviations as texts, which are
+    others where rows are added up in another order."""
+    for node in plan.walk():
+        generator = node.tree("generator") if node.kind == "Generate" else None
+        if generator is None or [n.name for n in node.trees("generatorOutput")] != ["summary"]:
+            continue
+        if any(n.kind == "Literal" for n in generator.children):
+            raise NoForm("describe() and summary() (select the aggregates: df.agg(F.avg(…), …))")
 
 
 @dataclass(frozen=True)
@@ -87,11 +103,6 @@ class _Proof:
         return self._same(original, self._analysed(text)) and all(
             self.holds(*part) for part in parts
         )
-
-    def holds_filled(self, plan: SparkNode, original: Any) -> bool:
-        """The same with what the JSON of the plan leaves out, as that a cast is TRY."""
-        fill_fields(plan, original)
-        return self.holds(plan, original)
 
     def _same(self, one: Any, other: Any) -> bool:
         """By Spark's rules, else by the forms of both, which do not tell programs apart."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dt_jupyter.plans.expression_sql import GROUPING_ID, ExpressionWriter
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_tree import SparkNode, tree_of
+from dt_jupyter.plans.plan_tree import SparkNode
 
 _ID = "spark_grouping_id"
 
@@ -25,7 +25,7 @@ class GroupingSets:
 def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
     """The sets of an expansion over columns of `scope`."""
     outputs = expand.trees("output")
-    projections = [[tree_of(e) for e in row] for row in expand.fields["projections"]]
+    projections: list[list[SparkNode]] = expand.fields["projections"]
     columns, keys = dict(scope.columns), {}
     for place, output in enumerate(outputs):
         values = [row[place] for row in projections]

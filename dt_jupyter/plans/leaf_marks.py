@@ -1,5 +1,5 @@
-"""Which leaves of two plans read the same: by Spark's own comparison, since their JSON tells
-neither the versions of a table nor rows at hand."""
+"""Which leaves of two plans read the same: by Spark's own comparison, since a document has
+neither the versions of a table nor rows in memory."""
 
 from __future__ import annotations
 

@@ -74,6 +74,15 @@ def literal_sql(value: str | None, kind: Any) -> str:
     raise NoForm(f"a literal of type {kind}")
 
 
+def spelled_sql(value: Any, kind: Any) -> str:
+    """A literal of bytes or of a nested type, by what Spark writes as its SQL. A constructor has
+    elements that are never NULL, where the type may say that they are."""
+    if not isinstance(value, str):
+        raise NoForm(f"a literal of type {ddl_type(kind)}")
+    nulls = isinstance(kind, dict) and (kind.get("containsNull") or kind.get("valueContainsNull"))
+    return f"CAST({value} AS {ddl_type(kind)})" if nulls or value.endswith("()") else value
+
+
 def binary_sql(value: bytes) -> str:
     """Bytes as a literal."""
     return f"X'{bytes(value).hex().upper()}'"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Container, Iterator
 
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_tree import SparkNode, tree_of
+from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
 
 ONE_SIDED = frozenset({"LeftSemi", "LeftAnti"})
 """Joins that have the columns of their left side alone."""
@@ -28,14 +27,17 @@ def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
     if plan.kind == "Join":
         left_only = plan.word("joinType") in ONE_SIDED | {EXISTENCE}
         sides = plan.children[:1] if left_only else plan.children
-        mark = plan.fields["joinType"]["exists"] if plan.word("joinType") == EXISTENCE else []
-        marks = (tree_of(mark),) if mark else ()
-        return (*(c for side in sides for c in plan_columns(side)), *marks)
+        return (*(c for side in sides for c in plan_columns(side)), *existence_marks(plan))
     if plan.kind == _ONE_ROW:
         return ()
     if not plan.children:
         raise NoForm(f"the columns of {plan.kind}")
     return plan_columns(plan.child)
+
+
+def existence_marks(join: SparkNode) -> tuple[SparkNode, ...]:
+    """The column that a join marks its rows by, where it does."""
+    return tuple(nodes_in(join.fields["joinType"])) if join.word("joinType") == EXISTENCE else ()
 
 
 def is_cut(plan: SparkNode) -> bool:
@@ -55,8 +57,8 @@ def expanded_keys(expand: SparkNode, known: Container[int]) -> Iterator[int]:
     """The columns of its input by which an expansion groups: copies of what it was given."""
     for place, output in enumerate(expand.trees("output")):
         if output.id not in known:
-            row = (p[place][0] for p in expand.fields["projections"])
-            yield from (cell["exprId"]["id"] for cell in row if "exprId" in cell)
+            row = (p[place] for p in expand.fields["projections"])
+            yield from (cell.id for cell in row if cell.kind == "AttributeReference")
 
 
 def grouping_bit(node: SparkNode) -> tuple[SparkNode, int] | None:
@@ -78,23 +80,6 @@ def renamed_column(node: SparkNode) -> SparkNode | None:
     return inner if inner.kind == "AttributeReference" else None
 
 
-def expressions_of(node: SparkNode) -> Iterator[SparkNode]:
-    """The expressions of an operator, in the order of its fields."""
-    for value in node.fields.values():
-        yield from _trees(value)
-
-
-def _trees(value: Any) -> Iterator[SparkNode]:
-    if not isinstance(value, list) or not value:
-        return
-    if isinstance(value[0], dict):
-        if "class" in value[0] and ".plans." not in value[0]["class"]:
-            yield tree_of(value)
-        return
-    for part in value:
-        yield from _trees(part)
-
-
 def conditions(node: SparkNode) -> list[SparkNode]:
     if node.kind != "And":
         return [node]
@@ -104,14 +89,13 @@ def conditions(node: SparkNode) -> list[SparkNode]:
 def columns_read(node: SparkNode) -> set[int]:
     """The columns that an expression reads, those of calls as they were written included."""
     found = {n.id for n in node.walk() if n.kind == "AttributeReference"}
-    plans = [n.fields["plan"] for n in node.walk() if "plan" in n.fields]
-    return found | {a["exprId"]["id"] for a in _outer_columns(plans)}
+    inner = (o for n in node.walk() for o in _outer_columns(n.tree("plan")))
+    return found.union(inner)
 
 
-def _outer_columns(value: Any) -> Iterator[Mapping[str, Any]]:
+def _outer_columns(plan: SparkNode | None) -> Iterator[int]:
     """What a subquery reads of the query around it."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if isinstance(value, dict) and str(value.get("class", "")).endswith(".OuterReference"):
-        yield from (a for a in value["e"] if "exprId" in a)
-    for part in inner:
-        yield from _outer_columns(part)
+    for node in plan.everything() if plan is not None else ():
+        read = node.tree("e") if node.kind == "OuterReference" else None
+        if read is not None:
+            yield from (n.id for n in read.walk() if "exprId" in n.fields)

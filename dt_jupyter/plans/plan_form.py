@@ -3,8 +3,9 @@ names a column anew, or stands in another place of a conjunction, is not in it."
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,15 @@ from dt_jupyter.plans.join_blocks import Form, JoinBlocks, digest
 from dt_jupyter.plans.leaf_marks import LeafMarks
 from dt_jupyter.plans.leaf_numbers import number_leaves
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_facts import EXISTENCE, ONE_SIDED, conditions, plan_columns
-from dt_jupyter.plans.plan_fields import fill_fields
-from dt_jupyter.plans.plan_gaps import fill_expansions
-from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan, tree_of
+from dt_jupyter.plans.plan_document import read_java_plan
+from dt_jupyter.plans.plan_facts import (
+    EXISTENCE,
+    ONE_SIDED,
+    conditions,
+    existence_marks,
+    plan_columns,
+)
+from dt_jupyter.plans.plan_tree import SparkNode, Unknown
 from dt_jupyter.plans.plan_words import plan_words
 from dt_jupyter.spark import as_active, confs
 
@@ -33,10 +39,11 @@ _ADDING = ",".join(
     )
 )
 _MUTE = frozenset({
-    "class", "num-children", "exprId", "resultId", "qualifier", "metadata", "origin", "nullable",
+    "exprId", "resultId", "qualifier", "metadata", "origin", "nullable",
     "containsNull", "valueContainsNull",
     "hints", "hint", "nonInheritableMetadataKeys", "explicitMetadata", "replacement", "stats",
     "mayHaveCountBug", "needSingleJoin", "generatorOutput", "unrequiredChildIndex", "output",
+    "originStats", "originConstraints", "statsOpt",
 })  # fmt: skip
 """Fields by which the rows of a plan do not differ."""
 _MOVABLE = frozenset({
@@ -45,10 +52,11 @@ _MOVABLE = frozenset({
 _MIRRORED = {"GreaterThan": "LessThan", "GreaterThanOrEqual": "LessThanOrEqual"}
 _EXTENDING = frozenset({"LeftOuter", "FullOuter", "LeftSingle"})
 """Joins whose columns are NULL where there is no partner."""
-_SILENT = {"LocalRelation": "rows", "Expand": "projections", "InSet": "hset"}
-"""What the JSON of a plan says of these is not all; without the field nothing is known."""
 _WITHOUT_SOURCE = frozenset({"OneRowRelation", "Range"})
 _LAMBDA = "λ"
+_CHILD = "child"
+"""What stands in a field for a child, which stands among the children."""
+_COLUMN = re.compile(r"#\d+L?")
 _UNORDERED = frozenset({
     "Sum", "Count", "Average", "Min", "Max", "StddevSamp", "StddevPop", "VarianceSamp",
     "VariancePop", "BoolAnd", "BoolOr",
@@ -82,10 +90,7 @@ def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None =
     rules that only add to it what follows from it. Tables are told from each other by `marks`, or
     by what `standing_tables` notes. NoForm where Spark does not tell all of it."""
     plan = _optimized(spark, analysed)
-    tree = read_java_plan(spark, plan)
-    fill_expansions(tree, plan)
-    fill_fields(tree, plan)
-    return plan_form(tree, marks.of(plan) if marks is not None else None)
+    return plan_form(read_java_plan(spark, plan), marks.of(plan) if marks is not None else None)
 
 
 def optimized_words(spark: SparkSession, analysed: Any) -> frozenset[str]:
@@ -127,13 +132,15 @@ class _Grouped(dict[int, Form]):
 class _Reader:
     """Reads a tree from below; each leaf is told from others like it by its number, those in
     subqueries by the order of reading. `marks` say which relation a leaf is, by its first column.
-    `forms` are the rows of the operators, by `id`."""
+    `forms` are the rows of the operators, by `id`, `shared` the columns and the form of each
+    expression by its own and their `id`."""
 
     marks: Mapping[int, int] | None = None
     numbers: Mapping[int, int] | None = None
     seen: Counter[Form] = field(default_factory=Counter)
     forms: dict[int, Form] = field(default_factory=dict)
     blocks: JoinBlocks = field(default_factory=JoinBlocks)
+    shared: dict[tuple[int, int], tuple[Mapping[int, Form], Form]] = field(default_factory=dict)
 
     def read(self, plan: SparkNode) -> _Read:
         found = self._read(plan)
@@ -141,7 +148,7 @@ class _Reader:
         return found
 
     def _read(self, plan: SparkNode) -> _Read:
-        if plan.kind in _SILENT and not plan.fields.get(_SILENT[plan.kind]):
+        if plan.unknown and (plan.children or plan.kind == "LocalRelation"):
             raise NoForm(f"what {plan.kind} holds")
         if not plan.children:
             return self._leaf(plan)
@@ -163,11 +170,12 @@ class _Reader:
 
     def _leaf(self, plan: SparkNode) -> _Read:
         outputs = plan.trees("output") if "output" in plan.fields else ()
-        named = [(n.name, n.fields["dataType"], n.fields.get("metadata")) for n in outputs]
-        other = {k: v for k, v in plan.fields.items() if k not in _MUTE and k != "output"}
-        what = digest(plan.kind, named, other, self._mark(plan, outputs))
+        by_place = plan.kind == "LocalRelation"  # its columns may have any names
+        names = [str(i) if by_place else n.name for i, n in enumerate(outputs)]
+        named = [(n.fields["dataType"], n.fields.get("metadata")) for n in outputs]
+        what = digest(plan.kind, names, named, self._fields(plan, {}), self._mark(plan, outputs))
         rows = digest(what, self._number(plan, what))
-        return _Read(rows, {n.id: digest(rows, n.name) for n in outputs})
+        return _Read(rows, {n.id: digest(rows, m) for n, m in zip(outputs, names, strict=True)})
 
     def _mark(self, plan: SparkNode, outputs: tuple[SparkNode, ...]) -> int | None:
         if self.marks is None or plan.kind in _WITHOUT_SOURCE:
@@ -207,7 +215,7 @@ class _Reader:
             return _Read(self.blocks.keep(left.rows, [test]), left.columns)
         if kind == EXISTENCE:
             test = digest(kind, sorted(tests), right.rows)
-            marks = dict.fromkeys(_ids(plan.fields["joinType"]["exists"]), test)
+            marks = dict.fromkeys((m.id for m in existence_marks(plan)), test)
             return _Read(left.rows, {**left.columns, **marks})
         if kind == "RightOuter":
             kind, left, right = "LeftOuter", right, left
@@ -268,6 +276,13 @@ class _Reader:
     # -- expressions ------------------------------------------------------------------------------
 
     def form(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
+        """Of an expression over these columns; one that several share is read once."""
+        key = (id(node), id(known))
+        if key not in self.shared:
+            self.shared[key] = (known, self._form(node, known))
+        return self.shared[key][1]
+
+    def _form(self, node: SparkNode, known: Mapping[int, Form]) -> Form:
         if node.kind == "AttributeReference":
             return known.get(node.id, f"#{node.name}")
         if node.kind == "AggregateExpression" and isinstance(known, _Grouped):
@@ -276,8 +291,6 @@ class _Reader:
             return known[node.id]
         if node.kind == "LambdaFunction":
             return self._lambda(node, known)
-        if node.kind in _SILENT or node.kind == "PivotFirst":
-            raise NoForm(f"what {node.kind} holds")
         if node.kind in ("Alias", "PipeExpression", "KnownNotNull"):
             return self.form(node.child, known)
         if node.kind == "Coalesce":
@@ -315,24 +328,23 @@ class _Reader:
     def _fields(self, node: SparkNode, known: Mapping[int, Form]) -> list[Any]:
         """What an operator or an expression says besides its children."""
         fields = ((k, v) for k, v in node.fields.items() if k not in _MUTE)
-        return [[k, self._value(v, known)] for k, v in sorted(fields)]
+        below = {id(c) for c in node.children}
+        return [[k, self._value(v, known, below)] for k, v in sorted(fields)]
 
-    def _value(self, value: Any, known: Mapping[int, Form]) -> Any:
-        if isinstance(value, list) and value and _is_tree(value[0]):
-            return self._tree(tree_of(value), known)
+    def _value(self, value: Any, known: Mapping[int, Form], below: Container[int]) -> Any:
         if isinstance(value, list):
-            return [self._value(v, known) for v in value]
+            return [self._value(v, known, below) for v in value]
         if isinstance(value, dict):
-            return {k: self._value(v, known) for k, v in value.items() if k not in _MUTE}
-        return value
+            return {k: self._value(v, known, below) for k, v in value.items() if k not in _MUTE}
+        if isinstance(value, SparkNode):
+            return _CHILD if id(value) in below else self._node(value, known)
+        return _COLUMN.sub("#", value.text) if isinstance(value, Unknown) else value
 
-    def _tree(self, tree: SparkNode, known: Mapping[int, Form]) -> Any:
-        if ".plans." not in str(tree.fields["class"]) and ".execution." not in str(
-            tree.fields["class"]
-        ):
-            return self.form(tree, known)
-        found = self.read(tree)
-        return [found.rows, [found.columns[i] for i in _outputs(tree)]]
+    def _node(self, node: SparkNode, known: Mapping[int, Form]) -> Any:
+        if not node.is_plan:
+            return self.form(node, known)
+        found = self.read(node)
+        return [found.rows, [found.columns[i] for i in _outputs(node)]]
 
 
 def _is_whole(window: SparkNode) -> bool:
@@ -344,15 +356,6 @@ def _is_whole(window: SparkNode) -> bool:
     ends = ["UnboundedPreceding", "UnboundedFollowing"]
     unordered = call.kind == "AggregateExpression" and call.child.kind in _UNORDERED
     return unordered and (bounds == ends or not spec.trees("orderSpec"))
-
-
-def _is_tree(value: Any) -> bool:
-    return isinstance(value, dict) and "num-children" in value
-
-
-def _ids(mark: Any) -> Iterable[int]:
-    nodes = mark if isinstance(mark, list) else [mark]
-    return [n["exprId"]["id"] for n in nodes if isinstance(n, dict) and "exprId" in n]
 
 
 def _parts(node: SparkNode, kind: str) -> list[SparkNode]:

@@ -1,4 +1,5 @@
-"""What a plan of classic Spark reads, which its JSON does not tell: asked of the plan itself."""
+"""What a plan of classic Spark reads, which its document does not have: asked of the plan
+itself."""
 
 from __future__ import annotations
 

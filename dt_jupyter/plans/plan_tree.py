@@ -1,28 +1,55 @@
-"""Spark's own tree of a plan, as it writes it: nodes with their fields and children."""
+"""A plan of Spark's: operators and expressions with their fields, each once however often it is
+reached."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.spark import as_active, confs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
+class TextSpan:
+    """Where something stands in the text of a query, or of the view `view`: line from 1, column
+    from 0, the first and the last character from 0."""
+
+    line: int
+    column: int
+    start: int
+    stop: int
+    view: str | None = None
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value of a field that a document does not say: its class, and what Java writes of it."""
+
+    kind: str
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class SparkNode:
-    """An operator or an expression: the class that Spark has of it, without its package, its
-    fields by name, and its children in order."""
+    """An operator or an expression: the name of the class that Spark has of it, its fields by name,
+    and its children in order.
+
+    A field holds plain values, nodes, types as Spark writes them in JSON, lists and dicts of these:
+    `{"class": name, …}` is one of several words, or a structure; `{"id": number}` names a column.
+    `type`, `nullable` and `deterministic` are None for operators, and where an expression is no
+    value.
+    """
 
     kind: str
     fields: dict[str, Any]
     children: tuple[SparkNode, ...]
+    package: str = ""
+    is_plan: bool = False
+    type: Any = None
+    nullable: bool | None = None
+    deterministic: bool | None = None
+    origin: TextSpan | None = None
 
     @property
     def child(self) -> SparkNode:
@@ -48,68 +75,62 @@ class SparkNode:
             raise NoForm(f"a column that is {self.kind}")
         return inner.fields[field]
 
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The fields that hold something Unknown."""
+        return tuple(name for name, value in self.fields.items() if _is_unknown(value))
+
     def tree(self, field: str) -> SparkNode | None:
         """The expression or plan in a field; None where it is empty."""
         value = self.fields.get(field)
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return tree_of(value)
-        return self.children[value] if isinstance(value, int) and value is not True else None
+        return value if isinstance(value, SparkNode) else None
 
     def trees(self, field: str) -> tuple[SparkNode, ...]:
         """The expressions in a field that holds several."""
-        return tuple(
-            self.children[v] if isinstance(v, int) else tree_of(v) for v in self.fields[field] or ()
-        )
+        return tuple(self.fields[field] or ())
 
     def word(self, field: str) -> str:
         """What a field says that is one of a few, as the kind of a join."""
-        value = self.fields.get(field) or {}
-        return _short(str(value.get("object") or value.get("product-class") or ""))
+        value = self.fields.get(field)
+        return str(value.get("class", "")) if isinstance(value, dict) else ""
+
+    @property
+    def eval_mode(self) -> str:
+        """What an expression does where it has no value: ANSI (it fails), TRY or LEGACY (NULL); ""
+        of one that has no such mode."""
+        context = self.fields.get("evalContext", self.fields)
+        mode = context.get("evalMode") if isinstance(context, dict) else None
+        return str(mode["class"]) if mode else ""
 
     def walk(self) -> Iterator[SparkNode]:
-        """This and all that is below it by children; not what stands in other fields."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        """This and all that is below it by children, each once; not what stands in other fields."""
+        return self._reached(whole=False)
+
+    def everything(self) -> Iterator[SparkNode]:
+        """This and all that is below it by children or in any field, each once."""
+        return self._reached(whole=True)
+
+    def _reached(self, *, whole: bool) -> Iterator[SparkNode]:
+        waiting, seen = [self], set[int]()
+        while waiting:
+            node = waiting.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                inner = nodes_in(node.fields) if whole else ()
+                waiting += reversed((*node.children, *inner))
 
 
-def read_java_plan(spark: SparkSession, plan: Any) -> SparkNode:
-    """The tree of a plan of classic Spark. NoForm for a CASE in a CASE in many more: Spark writes
-    what stands in one twice, so each of them doubles the text (14 of them: 20 MB)."""
-    depth = 0
-    with as_active(spark), confs(spark, _ALL_FIELDS):
-        text = str(plan.toString())
-    for word in _CASE.findall(text):
-        depth = depth + 1 if word == "CASE" else max(depth - 1, 0)
-        if depth > DEEPEST_CASE:
-            raise NoForm(f"CASE in CASE, more than {DEEPEST_CASE} deep")
-    return read_plan(plan.toJSON())
+def nodes_in(value: Any) -> Iterator[SparkNode]:
+    """The nodes that a value of a field consists of, not what is below them."""
+    if isinstance(value, SparkNode):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from nodes_in(part)
 
 
-DEEPEST_CASE = 10
-_ALL_FIELDS = {"spark.sql.debug.maxToStringFields": str(1 << 30)}
-_CASE = re.compile(r"\b(?:CASE|END)\b")
-
-
-def read_plan(text: str) -> SparkNode:
-    """The tree that Spark writes as JSON: a list of nodes, each before its children."""
-    return tree_of(json.loads(text))
-
-
-def tree_of(flat: Sequence[dict[str, Any]]) -> SparkNode:
-    node, end = _read(flat, 0)
-    if end != len(flat):
-        raise NoForm("a plan that Spark wrote incompletely")
-    return node
-
-
-def _read(flat: Sequence[dict[str, Any]], at: int) -> tuple[SparkNode, int]:
-    fields, children, end = flat[at], [], at + 1
-    for _ in range(fields["num-children"]):
-        child, end = _read(flat, end)
-        children.append(child)
-    return SparkNode(_short(fields["class"]), fields, tuple(children)), end
-
-
-def _short(name: str) -> str:
-    return name.rstrip("$").rpartition(".")[2].rpartition("$")[2]
+def _is_unknown(value: Any) -> bool:
+    if isinstance(value, list | dict):
+        return any(map(_is_unknown, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Unknown)

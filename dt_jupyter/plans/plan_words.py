@@ -3,16 +3,15 @@ spells out. What of them one plan has and another has not, the other does not co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dt_jupyter.plans.plan_tree import SparkNode
 
-_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
+_EXPRESSIONS = "expressions"
 _BY_RULES = frozenset({
     "Alias", "And", "AttributeReference", "CaseWhen", "Cast", "Coalesce", "EqualNullSafe",
-    "EqualTo", "Exists", "ExprId", "GetArrayItem", "If", "In", "InSet", "InSubquery", "IsNotNull",
+    "EqualTo", "Exists", "GetArrayItem", "If", "In", "InSet", "InSubquery", "IsNotNull",
     "IsNull", "ListQuery", "Literal", "Not", "Or", "OuterReference", "ScalarSubquery", "SortOrder",
 })  # fmt: skip
 """What rules of Spark's optimizer, and ours, write in the place of others."""
@@ -23,21 +22,11 @@ _COUNTED = frozenset({"byte", "short", "integer", "long", "boolean"})
 def plan_words(plan: SparkNode) -> frozenset[str]:
     """Classes of functions, and constants as `type value`; not those of aggregates, for which an
     order of their own may be put."""
-    return frozenset(_words([node.fields for node in plan.walk()]))
+    return frozenset(word for node in plan.everything() if (word := _word(node)))
 
 
-def _words(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _words(one)
-    elif isinstance(value, dict):
-        name = str(value.get("class", ""))
-        kind = name.removeprefix(_EXPRESSIONS)
-        if kind == "Literal":
-            type_ = str(value.get("dataType"))
-            if type_ not in _COUNTED and value.get("value") is not None:
-                yield f"{type_} {value['value']}"
-        elif kind != name and "." not in kind and kind not in _BY_RULES:
-            yield kind
-        for one in value.values():
-            yield from _words(one)
+def _word(node: SparkNode) -> str | None:
+    if node.kind == "Literal":
+        kind, value = str(node.fields["dataType"]), node.fields["value"]
+        return f"{kind} {value}" if value is not None and kind not in _COUNTED else None
+    return node.kind if node.package == _EXPRESSIONS and node.kind not in _BY_RULES else None

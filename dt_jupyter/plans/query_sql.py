@@ -19,7 +19,7 @@ from dt_jupyter.plans.plan_facts import (
     plan_columns,
     renamed_column,
 )
-from dt_jupyter.plans.plan_tree import SparkNode, tree_of
+from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.select_text import Item, SelectText, unique_names
 
 Leaf = Callable[[SparkNode], "FromText | None"]
@@ -255,7 +255,7 @@ class QueryWriter:
         """Each row once for each projection, as unpivot has it."""
         below = self._closed(self._select(plan.child))
         scope, outputs = self._scope(below), plan.trees("output")
-        rows = [[scope.sql(tree_of(e)) for e in row] for row in plan.fields["projections"]]
+        rows = [[scope.sql(e) for e in row] for row in plan.fields["projections"]]
         fixed = [len({row[i] for row in rows}) == 1 for i in range(len(outputs))]
         made = [row[i] for row in rows for i in range(len(outputs)) if not fixed[i]]
         names = unique_names(o.name for o in outputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pytest
 from pyspark.sql import Window, functions as F
 
 from dt_jupyter.plans import expression_sql, plan_leaves
+from dt_jupyter.plans.plan_tree import SparkNode
 from tests.spark.engine_lab import Lab, refused
 
 if TYPE_CHECKING:
@@ -292,7 +294,7 @@ INNER = "SELECT c FROM (SELECT k, {} FROM t GROUP BY k) AS x (k, c)"
 """Names an aggregate otherwise, which Spark's optimizer plans otherwise as a text of our own."""
 
 
-def test_what_the_json_of_a_plan_leaves_out_is_compared(
+def test_modes_versions_and_options_are_kept_and_compared(
     quick_lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab, spark = quick_lab, quick_lab.spark
@@ -319,10 +321,20 @@ def test_what_the_json_of_a_plan_leaves_out_is_compared(
     spark.conf.set("spark.sql.ansi.enabled", "false")
     lenient = spark.sql(INNER.format("max(CAST(v AS INT))"))
     spark.conf.set("spark.sql.ansi.enabled", "true")
-    options = INNER.format("max(from_json(v, 'a INT', map('mode', 'FAILFAST')).a)")
-    for frame in (lenient, spark.sql(options)):
+    with refused("DT-1128"):
+        lab.engine.create("no", lenient)
+    corrupt = "map('columnNameOfCorruptRecord', 'bad')"
+    options = spark.sql(INNER.format(f"max(from_json(v, 'a INT, bad STRING', {corrupt}).bad)"))
+    lab.engine.create("kept", options)
+    assert (lab.mode("kept"), lab.rows("kept")) == ("INCREMENTAL", [("x",)])
+    with monkeypatch.context() as other:
+        other.setitem(expression_sql._SPECIAL, "JsonToStructs", _without_options)
         with refused("DT-1128"):
-            lab.engine.create("no", frame)
+            lab.engine.create("no", options)
+
+
+def _without_options(scope: expression_sql.ExpressionWriter, node: SparkNode) -> str:
+    return scope.from_json(replace(node, fields={**node.fields, "options": {}}))
 
 
 def _replaced(text: str, words: dict[str, str]) -> str:

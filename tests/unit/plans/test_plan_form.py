@@ -8,14 +8,23 @@ import pytest
 
 from dt_jupyter.plans.join_blocks import JoinBlocks
 from dt_jupyter.plans.plan_form import plan_form
-from dt_jupyter.plans.plan_tree import tree_of
-from tests.unit.plans.test_texts import alias, column, expression, number, operator
+from tests.unit.plans.trees import (
+    Child,
+    Written,
+    alias,
+    column,
+    expression,
+    number,
+    operator,
+    tree_of,
+    word,
+)
 
-Flat = list[dict[str, Any]]
+Flat = list[Written]
 
 
 def read(name: str, *columns: tuple[str, int]) -> Flat:
-    output = [[{**column(*c), "metadata": {"of": name}}] for c in columns]
+    output = [[column(*c, metadata={"of": name})] for c in columns]
     return [operator("LogicalRDD", 0, output=output)]
 
 
@@ -24,8 +33,7 @@ def equal(one: int, other: int) -> Flat:
 
 
 def join(left: Flat, right: Flat, condition: Flat, kind: str = "Inner") -> Flat:
-    word = {"object": f"x.{kind}$"}
-    return [operator("Join", 2, joinType=word, condition=condition), *left, *right]
+    return [operator("Join", 2, joinType=word(kind), condition=condition), *left, *right]
 
 
 def project(below: Flat, *items: Flat) -> Flat:
@@ -49,7 +57,7 @@ def test_joins_in_another_order_are_the_same() -> None:
     other = project(join(B, join(C, A, equal(4, 2)), equal(1, 3)), [column("x", 4)])
     assert form(one) == form(other)
     assert form(one) != form(
-        project(join(join(A, B, equal(1, 3)), C, equal(1, 4)), one[0]["projectList"][0])
+        project(join(join(A, B, equal(1, 3)), C, equal(1, 4)), [column("x", 4)])
     )
 
 
@@ -92,19 +100,19 @@ def test_a_column_that_using_merges_is_the_left_one_where_that_is_there(
 
 def window(name: str, call: str, order: bool, *frame: str) -> Flat:
     spec = expression(
-        "WindowSpecDefinition", 2 + order, partitionSpec=[0], orderSpec=[1] if order else [],
-        frameSpecification=1 + order,
+        "WindowSpecDefinition", 2 + order, partitionSpec=[Child(0)],
+        orderSpec=[Child(1)] if order else [], frameSpecification=Child(1 + order),
     )  # fmt: skip
     bounds = [expression(b) for b in frame]
     ordered = [
-        expression("SortOrder", 1, direction={"object": "x.Ascending$"}), column("y", 2)
+        expression("SortOrder", 1, direction=word("Ascending")), column("y", 2)
     ]  # fmt: skip
     value = alias(
         name, 9, expression("WindowExpression", 2),
-        expression("aggregate.AggregateExpression", 1, isDistinct=False),
-        expression(f"aggregate.{call}", 1), column("y", 2),
+        expression("AggregateExpression", 1, isDistinct=False),
+        expression(call, 1), column("y", 2),
         spec, column("x", 1), *(ordered if order else []),
-        expression("SpecifiedWindowFrame", 2, frameType={"object": "x.RowFrame$"}), *bounds,
+        expression("SpecifiedWindowFrame", 2, frameType=word("RowFrame")), *bounds,
     )  # fmt: skip
     return [operator("Window", windowExpressions=[value]), *A]
 

@@ -11,13 +11,23 @@ from pyspark.sql import types as T
 
 from dt_jupyter.plans import NoForm
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.literal_sql import ddl_type, literal_sql
+from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.local_rows_sql import values_sql
-from dt_jupyter.plans.plan_tree import read_plan, tree_of
+from dt_jupyter.plans.plan_tree import Unknown
 from dt_jupyter.plans.query_sql import FromText, QueryWriter, catalog_text
 from dt_jupyter.plans.select_text import unique_names
+from tests.unit.plans.trees import (
+    Child,
+    Written,
+    alias,
+    column,
+    expression,
+    number,
+    operator,
+    tree_of,
+    word,
+)
 
-CATALYST = "org.apache.spark.sql.catalyst"
 BUILTINS = frozenset({"sum", "date_format", "array_contains", "var_samp"})
 
 
@@ -49,6 +59,15 @@ def test_a_literal_is_written_with_its_type(value: str | None, kind: Any, sql: s
 def test_a_literal_that_the_plan_does_not_tell_is_none(kind: Any) -> None:
     with pytest.raises(NoForm):
         literal_sql("[B@1", kind)
+
+
+def test_a_value_that_spark_spells_has_its_type() -> None:
+    nulls = {"type": "array", "elementType": "integer", "containsNull": True}
+    assert spelled_sql("ARRAY(1)", {**nulls, "containsNull": False}) == "ARRAY(1)"
+    assert spelled_sql("ARRAY(1)", nulls) == "CAST(ARRAY(1) AS ARRAY<INT>)"
+    assert spelled_sql("X'01'", "binary") == "X'01'"
+    with pytest.raises(NoForm):
+        spelled_sql(Unknown("variant"), nulls)
 
 
 def test_types_are_written_to_any_depth() -> None:
@@ -91,20 +110,7 @@ def test_rows_at_hand_are_values_of_their_types() -> None:
 # -- plans as Spark writes them --------------------------------------------------------------------
 
 
-def operator(kind: str, children: int = 1, **fields: Any) -> dict[str, Any]:
-    return {"class": f"{CATALYST}.plans.logical.{kind}", "num-children": children, **fields}
-
-
-def expression(kind: str, children: int = 0, **fields: Any) -> dict[str, Any]:
-    return {"class": f"{CATALYST}.expressions.{kind}", "num-children": children, **fields}
-
-
-def column(name: str, number: int) -> dict[str, Any]:
-    ids = {"id": number}
-    return expression("AttributeReference", name=name, exprId=ids, dataType="long")
-
-
-def table(name: str, *columns: tuple[str, int]) -> dict[str, Any]:
+def table(name: str, *columns: tuple[str, int]) -> Written:
     identifier = {"table": name, "database": "default"}
     output = [[column(*c)] for c in columns]
     known = {"identifier": identifier}
@@ -115,13 +121,13 @@ def leaf(node: Any) -> FromText:
     return catalog_text(node.fields["catalogTable"]["identifier"])
 
 
-def write(*flat: dict[str, Any]) -> str:
+def write(*flat: Written) -> str:
     return QueryWriter(leaf, BUILTINS).write(tree_of(flat))
 
 
 def test_what_fits_into_one_select_is_written_as_one() -> None:
     condition = [expression("GreaterThan", 2), column("id", 1),
-                 expression("Literal", value="1", dataType="long")]  # fmt: skip
+                 number("1")]  # fmt: skip
     text = write(
         operator("Project", projectList=[[column("id", 1)]]),
         operator("Filter", condition=condition),
@@ -135,7 +141,7 @@ def test_two_columns_of_one_name_stay_two() -> None:
     text = write(
         operator("Filter", condition=[expression("IsNotNull", 1), column("id", 3)]),
         operator("Window", windowExpressions=[], partitionSpec=[], orderSpec=[]),
-        operator("Join", 2, joinType={"object": "x.Inner$"}),
+        operator("Join", 2, joinType=word("Inner")),
         table("t", ("id", 1)),
         table("t", ("id", 3)),
     )
@@ -145,7 +151,7 @@ def test_two_columns_of_one_name_stay_two() -> None:
 
 
 def test_a_date_and_an_interval_of_days_are_written_as_such() -> None:
-    days = expression("Literal", value="259200000000", dataType="interval day")
+    days = number("259200000000", "interval day")
     item = [
         expression("Alias", 1, name="x", exprId={"id": 4}),
         expression("DateAdd", 2), column("d", 1),
@@ -156,11 +162,11 @@ def test_a_date_and_an_interval_of_days_are_written_as_such() -> None:
 
 
 def test_a_pivot_by_several_columns_is_none() -> None:
-    pair = expression("AttributeReference", name="p", exprId={"id": 1}, dataType={"type": "struct"})
-    first = expression("aggregate.PivotFirst", 2, pivotColumnValues=["[1,2]"])
+    pair = column("p", 1, dataType={"type": "struct"})
+    first = expression("PivotFirst", 2, pivotColumnValues=[])
     call = [
         expression("Alias", 1, name="x", exprId={"id": 4}),
-        expression("aggregate.AggregateExpression", 1, isDistinct=False),
+        expression("AggregateExpression", 1, isDistinct=False),
         first, pair, column("v", 2),
     ]  # fmt: skip
     with pytest.raises(NoForm, match="a pivot by other values"):
@@ -177,32 +183,19 @@ def test_an_operator_that_is_not_known_is_named() -> None:
         write(operator("NewOne", 0))
 
 
-def test_a_plan_that_is_cut_short_is_none() -> None:
-    with pytest.raises(NoForm):
-        read_plan('[{"class": "a.B", "num-children": 0}, {"class": "a.C", "num-children": 0}]')
-
-
-def alias(name: str, number: int, *call: dict[str, Any]) -> list[dict[str, Any]]:
-    return [expression("Alias", 1, name=name, exprId={"id": number}), *call]
-
-
-def number(value: str, kind: str = "long") -> dict[str, Any]:
-    return expression("Literal", value=value, dataType=kind)
-
-
 def test_between_is_written_as_such_and_as_what_it_comes_to_where_its_columns_are_others() -> None:
     shared = [
         expression("With", 2),
         expression("And", 2),
-        expression("GreaterThanOrEqual", 2), expression("CommonExpressionRef"), number("1"),
-        expression("LessThanOrEqual", 2), expression("CommonExpressionRef"), number("5"),
-        expression("CommonExpressionDef", 1), column("id", 1),
+        expression("GreaterThanOrEqual", 2), expression("CommonExpressionRef", id=0), number("1"),
+        expression("LessThanOrEqual", 2), expression("CommonExpressionRef", id=0), number("5"),
+        expression("CommonExpressionDef", 1, id=0), column("id", 1),
     ]  # fmt: skip
 
     def text(read: int) -> str:
         call = expression(
             "Between", 1, proj=[column("id", read)], lower=[number("1")], upper=[number("5")],
-            replacement=0,
+            replacement=Child(0),
         )  # fmt: skip
         return write(operator("Filter", condition=[call, *shared]), table("t", ("id", 1)))
 
@@ -215,8 +208,8 @@ def test_what_is_ordered_by_a_column_that_is_not_shown_stays_one_select() -> Non
         operator("GlobalLimit", limitExpr=[number("2", "integer")]),
         operator("Project", projectList=[[column("id", 1)]]),
         operator(
-            "Sort", order=[[expression("SortOrder", 1, direction={"object": "x.Ascending$"},
-                                       nullOrdering={"object": "x.NullsFirst$"}), column("v", 2)]],
+            "Sort", order=[[expression("SortOrder", 1, direction=word("Ascending"),
+                                       nullOrdering=word("NullsFirst")), column("v", 2)]],
             **{"global": True},
         ),
         table("t", ("id", 1), ("v", 2)),
@@ -241,7 +234,7 @@ def test_a_bit_of_what_tells_grouping_sets_apart_is_grouping() -> None:
         expression("Cast", 1, dataType="byte"), expression("BitwiseAnd", 2),
         expression("ShiftRight", 2), mark, number("1", "integer"), number("1"),
     ]  # fmt: skip
-    null = expression("Literal", value=None, dataType="long")
+    null = number(None)
     rows = [
         [[column("k", 1)], [column("v", 2)], [number("0")]],
         [[column("k", 1)], [null], [number("1")]],
