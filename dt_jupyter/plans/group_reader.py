@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from dt_jupyter.ivm import SUPPORTED, UNRULED, Call, Expr, Refusal, col, expr, refuse
 from dt_jupyter.ivm.settled_calls import PICKS, CallParts, OrderTerm, settle_call
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.literal_sql import literal_sql
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.expression_sql import arguments
 from dt_jupyter.plans.scalar_reader import Scalars, ScalarWriter, marked, parsed
@@ -81,11 +80,11 @@ class GroupReader:
         if inner.kind != "AggregateExpression" or inner.child.kind != "PivotFirst":
             return None
         key, value = (parsed(self.below.sql(c)) for c in inner.child.children)
-        kind, values = inner.child.child.fields.get("dataType"), inner.child.fields["pivotColumnValues"]
         made = []
-        for v in values:
-            text = "CASE WHEN ({k}) <=> " + literal_sql(v, kind) + " THEN {x} END"
-            parts = CallParts("max", (expr(text, k=key, x=value),))
+        for each in inner.child.trees("pivotColumnValues"):
+            wanted = parsed(self.below.sql(each))
+            chosen = expr("CASE WHEN ({k}) <=> {v} THEN {x} END", k=key, v=wanted, x=value)
+            parts = CallParts("max", (chosen,))
             made.append(self.found.setdefault(repr(parts), (self.ids.new("a"), parts))[0])
         return tuple(made)
 

@@ -110,11 +110,9 @@ def _conditions(node: SparkNode | None) -> list[SparkNode]:
 def _equal_sides(
     node: SparkNode, scalars: Scalars, columns: Mapping[int, str]
 ) -> tuple[Expr, Expr] | None:
-    from dt_jupyter.plans.scalar_reader import without_widening
-
     if node.kind != "EqualTo":
         return None
-    a, b = (scalars.read(s, columns) for s in without_widening(node).children)
+    a, b = (scalars.read(s, columns) for s in node.children)
     return a, b
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import Refusal, Rel, refuse
-from dt_jupyter.plans.literal_values import fill_literals
-from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_fields import fill_fields
-from dt_jupyter.plans.plan_gaps import fill_gaps
+from dt_jupyter.ivm import Rel
+from dt_jupyter.plans.plan_document import read_java_plan
 from dt_jupyter.plans.plan_leaves import PlanLeaves
-from dt_jupyter.plans.plan_tree import SparkNode, read_java_plan
+from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.relation_reader import RelationReader
 from dt_jupyter.plans.subquery_rules import join_subqueries
 from dt_jupyter.sql import Table
@@ -30,13 +27,7 @@ def relation_of_plan(
     """The relation of a plan over temporary views that stand for `tables`, by their names; `functions`
     are the user's. Refused where the plan has no form in the algebra."""
     plan = join_subqueries(spark, analysed)
-    try:
-        tree = read_java_plan(spark, plan)
-        fill_gaps(tree, plan)
-        fill_literals(tree, plan)
-        fill_fields(tree, plan)
-    except NoForm as e:
-        raise refuse(Refusal.EXPRESSION, what=e.what) from None
+    tree = read_java_plan(spark, plan)
     with PlanLeaves.of(spark, plan, {}) as leaves:
 
         def local_rows(node: SparkNode) -> str:

@@ -41,8 +41,8 @@ from dt_jupyter.plans.join_reader import (
 from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
-from dt_jupyter.plans.plan_tree import SparkNode, tree_of
-from dt_jupyter.plans.scalar_reader import Scalars, without_widening
+from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.scalar_reader import Scalars, parsed
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.sql import Table
 from dt_jupyter.sql.binding.joins import match
@@ -257,7 +257,7 @@ class RelationReader:
         below = self._below(plan)
         outputs = plan.trees("output")
         rows = [
-            [self.scalars.read(tree_of(e), below.known) for e in row]
+            [self.scalars.read(e, below.known) for e in row]
             for row in plan.fields["projections"]
         ]
         number = self.ids.new("set")
@@ -310,8 +310,6 @@ class RelationReader:
         if plan.kind == "Sort" and plan.fields["global"]:
             below = self._below(plan)
             writer = self.scalars.writer(below.known)
-            from dt_jupyter.plans.scalar_reader import parsed
-
             terms = tuple(parsed(writer.order(o)) for o in plan.trees("order"))
             return self._top(below, terms, count, skip)
         if _is_ordered(plan):
@@ -393,7 +391,7 @@ class RelationReader:
     ) -> ReadPlan:
         """NOT IN of one column without a correlation."""
         again = self._read(plan.children[1])
-        x, y = without_widening(pair).children
+        x, y = pair.children
         value = self.scalars.read(x, left.known)
         item, other = (self.scalars.read(y, side.known) for side in (right, again))
         rel = keep_others(self.ids, left.rel, value, right.exact, item, again.exact, other)
@@ -402,7 +400,7 @@ class RelationReader:
     def _existence(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
         rel, mark = mark_rows(self.ids, left.exact, right.exact, on)
-        exists = tree_of(plan.fields["joinType"]["exists"])
+        exists: SparkNode = plan.fields["joinType"]["exists"]
         return ReadPlan(rel, (*left.columns, (exists.id, mark)))
 
     def _single(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
@@ -541,7 +539,7 @@ def _of_each(values: list[Expr], number: str, output: SparkNode) -> Expr:
         return values[0]
     text = " ".join(f"WHEN {i} THEN {{v{i}}}" for i in range(len(values)))
     fields = {f"v{i}": v for i, v in enumerate(values)}
-    kind = output.fields.get("dataType")
+    kind = output.type
     whole = f"CASE {{n}} {text} END"
     if all(v.column is None for v in values):
         whole = f"CAST({whole} AS {ddl_type(kind)})"

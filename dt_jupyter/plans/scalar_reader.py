@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import Expr, Refusal, refuse
 from dt_jupyter.plans.expression_sql import _CLOSED, ExpressionWriter
@@ -18,20 +18,12 @@ _CONTEXT = {
     "CurrentTimeZone": "current_timezone", "SparkVersion": "version",
     "CurrentPath": "current_path",
 }  # fmt: skip
-_NON_DETERMINISTIC = frozenset({
-    "Rand", "Randn", "Uuid", "Shuffle", "MonotonicallyIncreasingID", "RandStr", "Uniform",
-    "SparkPartitionID", "InputFileName", "InputFileBlockStart", "InputFileBlockLength",
-    "CallMethodViaReflection", "TryReflect", "AesEncrypt", "RaiseError",
-})  # fmt: skip
 _SUBQUERIES = {
     "ScalarSubquery": "a subquery in this place", "Exists": "EXISTS in this place",
     "InSubquery": "IN (subquery) in this place", "ListQuery": "a subquery in this place",
     "LateralSubquery": "a lateral relation",
 }  # fmt: skip
 _SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
-_COMPARED = frozenset({"EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan",
-                       "GreaterThanOrEqual"})  # fmt: skip
-_NUMBERS = ("byte", "short", "integer", "long", "float", "double")
 
 
 def marked(column: str) -> str:
@@ -46,16 +38,26 @@ class ScalarWriter(ExpressionWriter):
     known: Callable[[ScalarWriter, SparkNode], str | None] = lambda writer, node: None
 
     def sql(self, node: SparkNode) -> str:
+        if node.kind == "Alias":
+            return self._item(node.child)
+        return self._value_of(_as_written(node))
+
+    def _item(self, node: SparkNode) -> str:
+        """An item, of the type that Spark's analyser casts it to."""
+        if node.kind != "Cast" or node.fields["explicit"]:
+            return self.sql(node)
+        return self.known(self, node) or self.cast(node)
+
+    def _value_of(self, node: SparkNode) -> str:
         found = self.known(self, node)
         if found is not None:
             return found
         check_node(node)
-        if node.kind in _COMPARED:
-            node = without_widening(node)
         return super().sql(node)
 
     def operand(self, node: SparkNode) -> str:
         text = self.sql(node)
+        node = _as_written(node)
         plain = node.kind in _CLOSED or (text[:1] == text[-1:] == _MARK and text.count(_MARK) == 2)
         return text if plain else f"({text})"
 
@@ -65,36 +67,37 @@ class ScalarWriter(ExpressionWriter):
         return f"{_CALL}{name}{_CALL}{_NEXT.join(map(self.sql, node.children))}{_END}"
 
 
+def _as_written(node: SparkNode) -> SparkNode:
+    """Without the casts that Spark's analyser adds to operands: it adds the same to a text without
+    them."""
+    while node.kind == "Cast" and not (node.fields["explicit"] or _narrows(node)):
+        node = node.child
+    return node
+
+
+_WHOLE = ("byte", "short", "integer", "long")
+
+
+def _narrows(cast: SparkNode) -> bool:
+    """Whether it is no coercion, as that of `grouping(…)`, which is a bit of a number."""
+    kind, made = cast.child.type, cast.type
+    return kind in _WHOLE and made in _WHOLE and _WHOLE.index(made) < _WHOLE.index(kind)
+
+
 def check_node(node: SparkNode) -> None:
     """Raises Refused of what is no deterministic scalar of the row."""
     kind = node.kind
     if kind in _CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
-    if kind in _NON_DETERMINISTIC:
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{kind}()")
+    if node.deterministic is False:
+        what = next(n.kind for n in _leaves_first(node) if n.deterministic is False)
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{what.lower()}()")
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
     if kind == "Cast" and node.child.kind == "Literal":
         value = str(node.child.fields.get("value")).strip().lower()
-        if value in _SPECIAL_TIMES and node.child.fields.get("dataType") == "string":
+        if value in _SPECIAL_TIMES and node.child.type == "string":
             raise refuse(Refusal.CONTEXT_FUNCTION, what=f"'{value}'")
-
-
-def without_widening(node: SparkNode) -> SparkNode:
-    """A comparison without the casts by which Spark's analyser makes two numbers of one type: it
-    makes the same of the text without them."""
-    sides = [s.child if _widens(s) else s for s in node.children]
-    return replace(node, children=tuple(sides))
-
-
-def _widens(node: SparkNode) -> bool:
-    """Whether it is a column of numbers cast to numbers that hold it."""
-    if node.kind != "Cast" or node.child.kind != "AttributeReference":
-        return False
-    kind, made = str(node.child.fields.get("dataType")), str(node.fields.get("dataType"))
-    if kind in _NUMBERS and made in _NUMBERS:
-        return _NUMBERS.index(kind) <= _NUMBERS.index(made)
-    return made.startswith("decimal") and (kind.startswith("decimal") or kind in _NUMBERS[:4])
 
 
 @dataclass
@@ -124,6 +127,10 @@ class Scalars:
 
 def parsed(text: str) -> Expr:
     return Expr(tuple(_parts(text)))
+
+
+def _leaves_first(node: SparkNode) -> list[SparkNode]:
+    return list(node.walk())[::-1]
 
 
 def _no_query(node: SparkNode, outer: Mapping[int, str]) -> str:

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkBuildInfo;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InSet;
@@ -102,6 +103,9 @@ public final class PlanDocument {
     for (int i = 0; i < names.length; i++) {
       Object value = i < node.productArity() ? node.productElement(i) : others.next();
       fields.set(names[i], field(node, names[i], value));
+    }
+    if (node instanceof Cast) { // and none that Spark's analyser adds
+      fields.put("explicit", node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined());
     }
     if (node instanceof Expression) {
       describeValue((Expression) node, out);
