@@ -12,7 +12,6 @@ equal in that are told apart by nothing, and have one value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations, count
@@ -21,6 +20,7 @@ from dt_jupyter.ivm import (
     ON_CHANGE,
     ONCE,
     Aggregate,
+    AggregateCall,
     Call,
     Expr,
     Filter,
@@ -37,9 +37,9 @@ from dt_jupyter.ivm import (
     Top,
     TypesOf,
     Union,
-    UserCall,
     Window,
     col,
+    equality,
     equivalent,
     expr,
     innermost_calls,
@@ -49,9 +49,8 @@ from dt_jupyter.ivm import (
     walk,
     with_results,
 )
-from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.sql import called_functions, content_hash
+from dt_jupyter.sql import called_functions, hash_calls
 
 
 def compute_once(
@@ -77,10 +76,10 @@ def _require_one_place(rel: Rel, on_change: frozenset[str]) -> None:
     calling = [(n, c) for n in walk(rel) if (c := _called(n, on_change))]
     for (a, calls), (b, _) in combinations(calling, 2):
         if a is b or equivalent(a, b):
-            raise refuse(Refusal.TWO_PLACES, what=f"{calls[0].name}()")
+            raise refuse(Refusal.TWO_PLACES, what=f"{calls[0].word}")
 
 
-def _called(rel: Rel, names: frozenset[str]) -> list[UserCall]:
+def _called(rel: Rel, names: frozenset[str]) -> list[Call]:
     own = [getattr(rel, f.name) for f in fields(rel)]
     return [c for e in _expressions(own) for c in innermost_calls(e, names)]
 
@@ -96,7 +95,7 @@ def _expressions(value: object) -> Iterator[Expr]:
         yield from _expressions([getattr(value, f.name) for f in fields(value)])
 
 
-_Values = dict[UserCall, str]
+_Values = dict[Call, str]
 """The column with the value of each call."""
 
 
@@ -184,7 +183,7 @@ class _Once:
             raise refuse(Refusal.EXPRESSION, what=what)
         return self._shown(replace(rel, left=left, right=right, on=tuple(on)), rel, values)
 
-    def _calls(self, e: Expr) -> tuple[UserCall, ...]:
+    def _calls(self, e: Expr) -> tuple[Call, ...]:
         return innermost_calls(e, self.names)
 
     def _below(
@@ -200,7 +199,7 @@ class _Once:
                 if call not in values:
                     rel, values[call] = self._looked_up(rel, call, row)
             here = {c: values[c] for c in calls}
-            found = [with_results(e, self.names, here) for e in found]
+            found = [with_results(e, here) for e in found]
             within = within and within | frozenset(here.values())
         return rel, found, values
 
@@ -213,10 +212,10 @@ class _Once:
         self.hidden[id(shown)] = (shown, made, values)
         return shown
 
-    def _of(self, texts: Iterable[Expr]) -> list[UserCall]:
+    def _of(self, texts: Iterable[Expr]) -> list[Call]:
         return list(dict.fromkeys(c for e in texts for c in self._calls(e)))
 
-    def _looked_up(self, rel: Rel, call: UserCall, row: Sequence[str]) -> tuple[Rel, str]:
+    def _looked_up(self, rel: Rel, call: Call, row: Sequence[str]) -> tuple[Rel, str]:
         """The relation joined to the values of a call; the column of the value. `row` are the
         columns that say which row it is, where the value belongs to one."""
         n = next(self.numbers)
@@ -230,7 +229,7 @@ class _Once:
         types = self.types(given)
         ids = [i for i, _ in args]
         by = row if of_row else ids
-        hashes = [_over(h, by) for h in content_hash((i, types[i]) for i in by)]
+        hashes = hash_calls((i, types[i]) for i in by)
         mine, keys = (name("h1"), name("h2")), (name("k1"), name("k2"))
         rows = Project(given, (*_columns(given), *zip(mine, hashes, strict=True)))
         renamed = [(k, col(m)) for k, m in zip(keys, mine, strict=True)]
@@ -238,7 +237,7 @@ class _Once:
         renamed += [(x, col(i)) for x, i in zip(inner, ids, strict=True)]
         value = _value(call, inner, of_row=of_row)
         values = Aggregate(Project(rows, tuple(renamed)), keys, ((name("v"), value),))
-        on = tuple(expr("{a} = {b}", a=col(m), b=col(k)) for m, k in zip(mine, keys, strict=True))
+        on = tuple(equality(col(m), col(k)) for m, k in zip(mine, keys, strict=True))
         kept = (*_columns(rel), (name("v"), col(name("v"))))
         return Project(Join((rows, values), on), kept), name("v")
 
@@ -260,22 +259,11 @@ _LOOKED_UP = PerOperator[Callable[[_Once, Rel], Rel]](
 )
 
 
-def _value(call: UserCall, args: tuple[str, ...], *, of_row: bool) -> Call:
+def _value(call: Call, args: tuple[str, ...], *, of_row: bool) -> AggregateCall:
     """All rows of a group have the same arguments: any of them gives the value."""
-    firsts = [expr("ANY_VALUE({x})", x=col(a)) for a in args] if call.args else []
-    parts: list[Expr] = [expr(f"{call.name}(")]
-    for i, first in enumerate(firsts):
-        parts += [expr(", "), first] if i else [first]
-    text = Expr(tuple(p for e in (*parts, expr(")")) for p in e.parts))
-    return Call(ON_CHANGE if of_row else ONCE, tuple(map(col, args)), text)
-
-
-def _over(text: str, ids: Sequence[str]) -> Expr:
-    """A text over quoted columns as an expression that reads them."""
-    known = {quote(i): i for i in ids}
-    pieces = re.split("(" + "|".join(map(re.escape, known)) + ")", text)
-    parts = [p for e in pieces if e for p in (col(known[e]).parts if e in known else (e,))]
-    return Expr(tuple(parts))
+    columns = tuple(map(col, args))
+    firsts = tuple(Call("ANY_VALUE", (c,)) for c in columns) if call.args else ()
+    return AggregateCall(ON_CHANGE if of_row else ONCE, columns, replace(call, args=firsts))
 
 
 def _columns(rel: Rel) -> tuple[tuple[str, Expr], ...]:

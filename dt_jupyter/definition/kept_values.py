@@ -62,4 +62,4 @@ class KeptValues:
 def kept_functions(sql: GroupSql | BagSql) -> tuple[str, ...]:
     """The functions whose values a stage keeps, by name."""
     once = sql.once if isinstance(sql, GroupSql) else ()
-    return tuple(str(a.call.text.parts[0]).rstrip("(") for _, a in once)
+    return tuple(a.function for _, a in once)

@@ -18,7 +18,6 @@ from dt_jupyter.model import (
     Source,
     SourceKind,
     error,
-    quote,
 )
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sources import Sources
@@ -119,8 +118,8 @@ def renamed_columns(
     (one, shown), (other, items) = _shown(old), _shown(new)
     if one != other:
         return ()
-    lost = {e.sql(quote): n for n, e in zip(before, shown, strict=True) if n not in now}
-    pairs = ((n, lost.get(e.sql(quote))) for n, e in zip(now, items, strict=True))
+    lost = {e: n for n, e in zip(before, shown, strict=True) if n not in now}
+    pairs = ((n, lost.get(e)) for n, e in zip(now, items, strict=True))
     return tuple((n, o) for n, o in pairs if o is not None and n not in before)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.derivable import Underivable
 from dt_jupyter.ivm.equivalent import paired
-from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.expr import col, expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     Aggregate,
@@ -29,6 +29,7 @@ from dt_jupyter.ivm.rel import (
     Top,
     Union,
     Window,
+    columns_read,
     rewrite,
 )
 
@@ -94,8 +95,9 @@ def _without(rel: Rel, added: AddedColumns) -> _Rest:
     return _WITHOUT[type(rel)](rel, added)
 
 
-def _require_unread(expressions: tuple[Expr, ...], nulls: frozenset[str]) -> None:
-    if any(e.columns & nulls for e in expressions):
+def _require_unread(rel: Rel, nulls: frozenset[str]) -> None:
+    """Rows that tie are put in the order of all columns, which one of NULLs leaves as it is."""
+    if columns_read(rel) & nulls:
         raise Underivable("the query computes, compares or orders by a column that was added")
 
 
@@ -116,58 +118,20 @@ def _project(rel: Rel, added: AddedColumns) -> _Rest:
     assert isinstance(rel, Project)
     below, nulls = _without(rel.input, added)
     gone = frozenset(i for i, e in rel.items if e.column in nulls)
-    items = tuple((i, e) for i, e in rel.items if i not in gone)
-    _require_unread(tuple(e for _, e in items), nulls)
-    return Project(below, items), gone
+    rest = Project(below, tuple((i, e) for i, e in rel.items if i not in gone))
+    _require_unread(rest, nulls)
+    return rest, gone
 
 
-def passing(reads: Callable[[Rel], tuple[Expr, ...]]) -> Callable[[Rel, AddedColumns], _Rest]:
-    """Of an operator that passes on the columns of its one input, and reads some."""
-
-    def rule(rel: Rel, added: AddedColumns) -> _Rest:
-        below, nulls = _without(rel.inputs[0], added)
-        _require_unread(reads(rel), nulls)
-        return rel.with_inputs((below,)), nulls
-
-    return rule
-
-
-def _filtered(rel: Rel) -> tuple[Expr, ...]:
-    assert isinstance(rel, Filter)
-    return rel.on
-
-
-def _generated(rel: Rel) -> tuple[Expr, ...]:
-    assert isinstance(rel, Generate)
-    return (rel.generator,)
-
-
-def _windowed(rel: Rel) -> tuple[Expr, ...]:
-    """Rows that tie are put in the order of all columns, which one of NULLs leaves as it is."""
-    assert isinstance(rel, Window)
-    read = (c for call in rel.calls for c in call.reads)
-    return tuple(col(c) for c in (*rel.partition, *read))
-
-
-def _ordered(rel: Rel) -> tuple[Expr, ...]:
-    """As of windows."""
-    assert isinstance(rel, Top)
-    return rel.order
-
-
-def _grouped(rel: Rel) -> tuple[Expr, ...]:
-    assert isinstance(rel, Aggregate)
-    calls = (e for _, c in rel.calls for e in (*c.args, c.text))
-    return (*map(col, rel.keys), *calls)
-
-
-def _restricted(rel: Rel) -> tuple[Expr, ...]:
-    assert isinstance(rel, Restrict)
-    return tuple(col(c) for c, _ in rel.on)
+def passing(rel: Rel, added: AddedColumns) -> _Rest:
+    """Of an operator that passes on the columns of its one input."""
+    below, nulls = _without(rel.inputs[0], added)
+    _require_unread(rel, nulls)
+    return rel.with_inputs((below,)), nulls
 
 
 def _aggregate(rel: Rel, added: AddedColumns) -> _Rest:
-    rest, _ = passing(_grouped)(rel, added)
+    rest, _ = passing(rel, added)
     return rest, frozenset()
 
 
@@ -175,7 +139,7 @@ def _join(rel: Rel, added: AddedColumns) -> _Rest:
     assert isinstance(rel, Join)
     members = [_without(m, added) for m in rel.members]
     nulls = frozenset[str]().union(*(n for _, n in members))
-    _require_unread(rel.on, nulls)
+    _require_unread(rel, nulls)
     return replace(rel, members=tuple(m for m, _ in members)), nulls
 
 
@@ -183,7 +147,7 @@ def _match(rel: Rel, added: AddedColumns) -> _Rest:
     assert isinstance(rel, Match)
     (left, of_left), (right, of_right) = (_without(i, added) for i in rel.inputs)
     nulls = of_left | of_right
-    _require_unread((*rel.on, *(col(c) for p in rel.pairs for c in p)), nulls)
+    _require_unread(rel, nulls)
     return replace(rel, left=left, right=right), nulls & set(rel.columns)
 
 
@@ -205,14 +169,14 @@ _WITHOUT = PerOperator[Callable[[Rel, AddedColumns], _Rest]](
         Scan: _scan,
         Rows: _as_it_is,
         Project: _project,
-        Filter: passing(_filtered),
+        Filter: passing,
         Join: _join,
         Match: _match,
         Union: _union,
-        Generate: passing(_generated),
-        Window: passing(_windowed),
-        Top: passing(_ordered),
+        Generate: passing,
+        Window: passing,
+        Top: passing,
         Aggregate: _aggregate,
-        Restrict: passing(_restricted),
+        Restrict: passing,
     },
 )

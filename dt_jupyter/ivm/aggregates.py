@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
-from dt_jupyter.ivm.rel import Aggregate, Call, Project
+from dt_jupyter.ivm.rel import Aggregate, AggregateCall, Project
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
 ONCE = "the value of a function"
@@ -119,12 +119,12 @@ def arguments_of(node: Aggregate) -> Project:
     )
 
 
-def argument_types(result: str, call: Call, types: dict[str, str]) -> tuple[str, ...]:
+def argument_types(result: str, call: AggregateCall, types: dict[str, str]) -> tuple[str, ...]:
     """The types of a call's arguments, of those of `arguments_of`."""
     return tuple(types[f"{result}__{j}"] for j in range(len(call.args)))
 
 
-def keep(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+def keep(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     """How `call` is kept from state; None where touched groups are recomputed.
 
     `result` is the id of its column, `type_` the result's Spark type, `types` its arguments'.
@@ -149,14 +149,14 @@ def _present(args: tuple[Expr, ...]) -> Expr:
     return present
 
 
-def _count(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+def _count(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     if not call.args:
         return Kept((), col(COUNT))
     counter = _counter(hidden(f"{result}_n"), _present(call.args))
     return Kept((counter,), col(counter.id))
 
 
-def _count_if(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+def _count_if(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     counter = _counter(hidden(f"{result}_n"), call.args[0])
     return Kept((counter,), col(counter.id))
 
@@ -183,7 +183,9 @@ def _inside(arg: Expr, type_: str) -> Expr | None:
     return expr(f"({{x}} > -{limit}.0 AND {{x}} < {limit}.0)", x=arg)
 
 
-def _sum_state(call: Call, result: str, kept_in: str, type_: str) -> tuple[StateColumn, ...]:
+def _sum_state(
+    call: AggregateCall, result: str, kept_in: str, type_: str
+) -> tuple[StateColumn, ...]:
     """The sum, how many values it is of, and how many are outside of what is summed."""
     (arg,) = call.args
     counter = _counter(hidden(f"{result}_n"), _present(call.args))
@@ -201,7 +203,7 @@ def _kept_sum(state: tuple[StateColumn, ...], result: Expr) -> Kept:
     return Kept(state, result, state[2].id if len(state) > 2 else "")
 
 
-def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+def _sum(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     kept_in = wide(types[0])
     if kept_in is None:
         return None
@@ -214,7 +216,7 @@ def _sum(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
     return _kept_sum(state, value)
 
 
-def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+def _avg(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     """Integers as Spark does, a double quotient; decimals exactly, by quotient and remainder.
 
     A decimal quotient of Spark's keeps too few digits to be rounded a second time, so the
@@ -249,7 +251,7 @@ def _avg(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | 
     return _kept_sum(state, value)
 
 
-def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
+def _bool(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     either = call.function == "bool_or"
     (arg,) = call.args
     hits = _counter(hidden(f"{result}_t"), expr("({x})" if either else "NOT ({x})", x=arg))
@@ -262,7 +264,7 @@ def _bool(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     return Kept((hits, counter), value)
 
 
-def _extreme(call: Call, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
+def _extreme(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
     if types[0] not in _ORDERED and not _DECIMAL.match(types[0]):
         return None
     state = StateColumn(hidden(f"{result}_x"), types[0], Kind(call.function), call.args[0])

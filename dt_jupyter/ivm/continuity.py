@@ -7,11 +7,23 @@ another value. A form that is not listed here decides.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dt_jupyter.ivm.expr import Col, Expr
+from dt_jupyter.ivm.expr import (
+    Bracketed,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Element,
+    Expr,
+    Infix,
+    NamedValue,
+    Postfix,
+    Prefix,
+    chain,
+)
 
 CONTINUOUS = frozenset({
     "ABS", "ASINH", "ATAN", "CBRT", "COS", "COSH", "DEGREES", "DOUBLE", "EXP", "EXPM1", "FLOAT",
@@ -20,95 +32,27 @@ CONTINUOUS = frozenset({
 })  # fmt: skip
 """Functions of one number. A test moves the argument of each by 1e-12 and compares the values."""
 _OF_SEVERAL = frozenset({
-    "ARRAY", "GREATEST", "HYPOT", "LEAST", "NAMED_STRUCT", "TRY_ADD", "TRY_MULTIPLY",
+    "ARRAY", "GREATEST", "HYPOT", "LEAST", "NAMED_STRUCT", "STRUCT", "TRY_ADD", "TRY_MULTIPLY",
     "TRY_SUBTRACT",
 })  # fmt: skip
 _BY_FIRST = frozenset({"POW", "POWER", "TRY_DIVIDE"})
 """Functions of two numbers that move with their first alone: a second one decides."""
 _FIRST_NOT_NULL = frozenset({"COALESCE", "IFNULL", "NVL"})
 _FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
-_OPERATORS = frozenset("+-*/.")
-_CONNECTORS = frozenset({"AND", "OR", "NOT"})
-_KEYWORDS = _CONNECTORS | {"IS", "IN", "LIKE", "BETWEEN", "WHEN", "THEN", "ELSE", "CASE", "DIV"}
-_WORDS = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``)*`|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?\w*|[\w$]+"""
-    r"""|<=>|<>|[<>!=]=|\|\||->|::|[^\s\w]""",
-    re.DOTALL,
-)
-_CLOSING = {"(": ")", "[": "]", "CASE": "END"}
-
-
-@dataclass(frozen=True)
-class _Group:
-    """What stands in brackets, or from CASE to END: `name` is the function's, "" of plain brackets,
-    `args` are the parts between commas."""
-
-    name: str
-    args: tuple[tuple[_Item, ...], ...]
-
-
-_Item = str | Col | _Group
-_Items = Sequence[_Item]
+_OPERATORS = frozenset("+-*/")
+_CONNECTORS = frozenset({"AND", "OR"})
+_NULL_TESTS = ("IS NULL", "IS NOT NULL")
 
 
 def decider_in(e: Expr, unstable: frozenset[str]) -> str | None:
     """What in an expression decides by columns that are equal only within a tolerance; None where
     it moves by no more than they do."""
-    return _Judge(unstable).value(_nested(e))
+    return _Judge(unstable).value(e)
 
 
 def only_null_tests(e: Expr, unstable: frozenset[str]) -> bool:
     """Whether an expression depends on those columns only by whether they are NULL."""
-    return _Judge(unstable).condition(_nested(e)) is None
-
-
-# -- the text as a tree ----------------------------------------------------------------------------
-
-
-def _words(e: Expr) -> Iterator[str | Col]:
-    for part in e.parts:
-        if isinstance(part, Col):
-            yield part
-        else:
-            yield from _WORDS.findall(part)
-
-
-def _nested(e: Expr) -> _Items:
-    items, _ = _read(list(_words(e)), 0, "")
-    return items[0]
-
-
-def _read(words: Sequence[str | Col], at: int, end: str) -> tuple[list[list[_Item]], int]:
-    """The parts up to the closing word, and where they end."""
-    args: list[list[_Item]] = [[]]
-    while at < len(words):
-        word = words[at]
-        upper = word.upper() if isinstance(word, str) else ""
-        if end and upper == end:
-            return args, at
-        if upper in _CLOSING:
-            inner, at = _read(words, at + 1, _CLOSING[upper])
-            name = upper if upper != "(" else _called(args[-1])
-            args[-1].append(_Group(name, tuple(map(tuple, inner))))
-        elif upper == "," and end:
-            args.append([])
-        else:
-            args[-1].append(word)
-        at += 1
-    return args, at
-
-
-def _called(before: list[_Item]) -> str:
-    """The function whose name stands before a bracket, which is taken from there."""
-    last = before[-1] if before else None
-    is_name = isinstance(last, str) and re.fullmatch(r"`?\w+`?", last) is not None
-    if not isinstance(last, str) or not is_name or last.upper() in _KEYWORDS:
-        return ""
-    before.pop()
-    return last.strip("`").upper()
-
-
-# -- what decides ----------------------------------------------------------------------------------
+    return _Judge(unstable).condition(e) is None
 
 
 @dataclass(frozen=True)
@@ -117,165 +61,99 @@ class _Judge:
 
     unstable: frozenset[str]
 
-    def reads(self, items: _Items) -> bool:
-        return any(
-            i.id in self.unstable
-            if isinstance(i, Col)
-            else isinstance(i, _Group) and any(map(self.reads, i.args))
-            for i in items
-        )
+    def reads(self, e: Expr) -> bool:
+        return not self.unstable.isdisjoint(e.columns)
 
-    def value(self, items: _Items) -> str | None:
-        if not self.reads(items):
+    def decides(self, e: Expr) -> str | None:
+        return e.word if self.reads(e) else None
+
+    def first(self, parts: Iterable[Expr | None]) -> str | None:
+        return _first(self.value(p) for p in parts if p is not None)
+
+    def value(self, e: Expr) -> str | None:
+        if not self.reads(e):
             return None
-        for item in items:
-            if isinstance(item, _Group):
-                found = self.group(item)
-            else:
-                plain = isinstance(item, Col) or item in _OPERATORS or _is_constant(item)
-                found = None if plain else str(item)
-            if found is not None:
-                return None if found == "IS" and self.condition(items) is None else found
-        return None
+        match e:
+            case Column():
+                return None
+            case Infix(op=op) if op in _OPERATORS:
+                return self.first(operand for _, operand in chain(e, _OPERATORS))
+            case Bracketed(inner) | Prefix("-", inner) | NamedValue(inner):
+                return self.value(inner)
+            case Element(value, key):
+                return "[" if self.reads(key) else self.value(value)
+            case Cast(value, type_):
+                return self.value(value) if type_.upper() in _FLOATS else e.word
+            case Case():
+                return self.case(e)
+            case Call():
+                return self.call(e)
+            case Prefix("NOT") | Infix(op="AND" | "OR") | Postfix(op="IS NULL" | "IS NOT NULL"):
+                return self.condition(e)
+        return e.word
 
-    def group(self, group: _Group) -> str | None:
-        rule = _RULES.get(group.name)
-        if rule is not None:
-            return rule(self, group)
-        if group.name in CONTINUOUS | _OF_SEVERAL or not group.name:
-            return self.first(map(self.value, group.args))
-        return self.decides(group)
+    def call(self, e: Call) -> str | None:
+        name = e.function.upper()
+        if rule := _RULES.get(name):
+            return rule(self, e)
+        return self.first(e.args) if name in CONTINUOUS | _OF_SEVERAL else e.word
 
-    def decides(self, group: _Group) -> str | None:
-        named = f"{group.name.lower()}()" if group.name.isidentifier() else group.name
-        return named if any(map(self.reads, group.args)) else None
-
-    @staticmethod
-    def first(found: Iterator[str | None]) -> str | None:
-        return next((f for f in found if f is not None), None)
-
-    def condition(self, items: _Items) -> str | None:
-        return self.first(map(self.test, _split(items, _CONNECTORS)))
-
-    def test(self, items: _Items) -> str | None:
-        """A part of a condition: it may ask whether a value is NULL."""
-        if not self.reads(items):
+    def condition(self, e: Expr) -> str | None:
+        """A condition may ask whether a value is NULL."""
+        if not self.reads(e):
             return None
-        words = [i.upper() if isinstance(i, str) else "" for i in items]
-        if words[-2:] == ["IS", "NULL"] or words[-3:] == ["IS", "NOT", "NULL"]:
-            return self.nullness(items[: words.index("IS")])
-        only = items[0] if len(items) == 1 else None
-        if isinstance(only, _Group) and not only.name and len(only.args) == 1:
-            return self.condition(only.args[0])
-        return next((str(i) for i in items if isinstance(i, str)), "a condition")
+        match e:
+            case Infix(op="AND" | "OR"):
+                return _first(self.condition(part) for _, part in chain(e, _CONNECTORS))
+            case Bracketed(inner) | Prefix("NOT", inner):
+                return self.condition(inner)
+            case Postfix(value, op) if op in _NULL_TESTS:
+                return self.nullness(value)
+        return e.word or "a condition"
 
-    def nullness(self, items: _Items) -> str | None:
+    def nullness(self, e: Expr) -> str | None:
         """Where whether a value is NULL is decided by more than whether the columns are."""
-        for before, item in zip(("", *items), items, strict=False):
-            if before == "/" and self.reads([item]):
-                return "/"
-            named = isinstance(item, _Group) and bool(item.name)
-            if named and self.reads([item]):
-                assert isinstance(item, _Group)
-                return self.decides(item)
-            if isinstance(item, _Group) and (found := self.nullness(item.args[0])):
-                return found
-        return self.value(items)
+        if not self.reads(e):
+            return None
+        match e:
+            case Infix(op=op) if op in _OPERATORS:
+                operands = chain(e, _OPERATORS)
+                divided = any(sign == "/" and self.reads(x) for sign, x in operands)
+                return "/" if divided else _first(self.nullness(x) for _, x in operands)
+            case Bracketed(inner) | Prefix("-", inner):
+                return self.nullness(inner)
+            case Call() | Case() | Cast():
+                return e.word
+        return self.value(e)
 
-    def coalesce(self, group: _Group) -> str | None:
-        return self.first(
-            f
-            for i, a in enumerate(group.args)
-            for f in (self.value(a), self.nullness(a) if i < len(group.args) - 1 else None)
-        )
+    def coalesce(self, e: Call) -> str | None:
+        return self.first(e.args) or _first(map(self.nullness, e.args[:-1]))
 
-    def by_first(self, group: _Group) -> str | None:
-        first, *others = group.args
-        return self.decides(group) if any(map(self.reads, others)) else self.value(first)
+    def by_first(self, e: Call) -> str | None:
+        first, *others = e.args
+        return e.word if any(map(self.reads, others)) else self.value(first)
 
-    def struct(self, group: _Group) -> str | None:
-        """STRUCT(value AS name, …)."""
-        return self.first(self.value(_without_name(a)) for a in group.args)
-
-    def chosen(self, group: _Group) -> str | None:
+    def chosen(self, e: Call) -> str | None:
         """IF, or NVL2: the first argument decides."""
-        first, *others = group.args
-        asked = self.condition(first) if group.name == "IF" else self.nullness(first)
-        return self.first(iter([asked, *map(self.value, others)]))
+        first, *others = e.args
+        asked = self.condition(first) if e.function == "if" else self.nullness(first)
+        return asked or self.first(others)
 
-    def cast(self, group: _Group) -> str | None:
-        (items, *_) = group.args
-        at = next((i for i, w in enumerate(items) if isinstance(w, str) and w.upper() == "AS"), 0)
-        kind = items[at + 1] if at + 1 < len(items) else ""
-        is_float = isinstance(kind, str) and kind.upper() in _FLOATS and at + 2 == len(items)
-        return self.value(items[:at]) if is_float else self.decides(group)
-
-    def case(self, group: _Group) -> str | None:
-        """CASE [value] WHEN … THEN … ELSE … END; the text has no comma outside of brackets."""
-        found = []
-        word, simple = "CASE", False
-        for part in _parts(group.args[0]):
-            if part.word == "CASE":
-                simple = bool(part.items)
-            word = part.word
-            if word == "WHEN" and not simple:
-                found.append(self.condition(part.items))
-            elif word in ("CASE", "WHEN"):
-                found.append("CASE" if self.reads(part.items) else None)
-            else:
-                found.append(self.value(part.items))
-        return self.first(iter(found))
+    def case(self, e: Case) -> str | None:
+        conditions = [when for when, _ in e.branches]
+        if e.value is None:
+            asked = _first(map(self.condition, conditions))
+        else:
+            asked = "CASE" if any(map(self.reads, (e.value, *conditions))) else None
+        return asked or self.first((*(then for _, then in e.branches), e.otherwise))
 
 
-_RULES: dict[str, Callable[[_Judge, _Group], str | None]] = {
+def _first(found: Iterable[str | None]) -> str | None:
+    return next((f for f in found if f is not None), None)
+
+
+_RULES: dict[str, Callable[[_Judge, Call], str | None]] = {
     **dict.fromkeys(_FIRST_NOT_NULL, _Judge.coalesce),
     **dict.fromkeys(_BY_FIRST, _Judge.by_first),
     "IF": _Judge.chosen, "NVL2": _Judge.chosen,
-    "STRUCT": _Judge.struct, "CAST": _Judge.cast, "TRY_CAST": _Judge.cast, "CASE": _Judge.case,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What follows one of the words of a CASE."""
-
-    word: str
-    items: tuple[_Item, ...]
-
-
-def _parts(items: _Items) -> list[_Part]:
-    found, word, own = [], "CASE", list[_Item]()
-    for item in items:
-        if isinstance(item, str) and item.upper() in ("WHEN", "THEN", "ELSE"):
-            found.append(_Part(word, tuple(own)))
-            word, own = item.upper(), []
-        else:
-            own.append(item)
-    return [*found, _Part(word, tuple(own))]
-
-
-def _split(items: _Items, words: frozenset[str]) -> list[list[_Item]]:
-    """The parts between the words; `IS NOT NULL` is one part."""
-    parts: list[list[_Item]] = [[]]
-    for item in items:
-        upper = item.upper() if isinstance(item, str) else ""
-        if upper in words and not (upper == "NOT" and parts[-1] and _is(parts[-1][-1])):
-            parts.append([])
-        else:
-            parts[-1].append(item)
-    return [p for p in parts if p]
-
-
-def _is(item: _Item) -> bool:
-    return isinstance(item, str) and item.upper() == "IS"
-
-
-def _without_name(items: _Items) -> _Items:
-    named = len(items) > 2 and isinstance(items[-2], str) and items[-2].upper() == "AS"
-    return items[:-2] if named else items
-
-
-def _is_constant(word: _Item) -> bool:
-    """A literal: a number, a text, or one of the words that are values."""
-    assert isinstance(word, str)
-    return word[0] in "'\"" or word[0].isdigit() or word.upper() in ("NULL", "TRUE", "FALSE")

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dt_jupyter.ivm.equivalent import paired
-from dt_jupyter.ivm.expr import Col, Expr, col
-from dt_jupyter.ivm.rel import Aggregate, Call, Filter, Project, Rel
+from dt_jupyter.ivm.expr import Expr, col
+from dt_jupyter.ivm.rel import Aggregate, AggregateCall, Filter, Project, Rel
 from dt_jupyter.ivm.stage_groups import Group, StageColumn
 from dt_jupyter.ivm.stages import Bag, Stage
 
@@ -129,13 +129,13 @@ class _Groups:
     def _keys(self, below: _Peeled, above: _Peeled) -> dict[str, str]:
         old = [below.columns[k] for k in self.old_top.keys]
         new = [above.columns[k] for k in self.new_top.keys]
-        if len(set(old)) != len(old) or sorted(map(repr, old)) != sorted(map(repr, new)):
+        if set(old) != set(new) or not len(set(old)) == len(old) == len(new):
             raise Underivable("it groups by other columns")
         places = (old.index(e) for e in new)
         return {k: self.columns.names[i] for k, i in zip(self.new_top.keys, places, strict=True)}
 
     def _aggregate(
-        self, new: StageColumn, wanted: Call, calls: Mapping[str, Call]
+        self, new: StageColumn, wanted: AggregateCall, calls: Mapping[str, AggregateCall]
     ) -> list[tuple[str, str]]:
         """The columns of the old table that hold an aggregate, or its state."""
         if new.kept is not None and not new.kept.state:
@@ -166,10 +166,10 @@ class _Groups:
         return None if name is None else [(new.own, name)]
 
 
-def _inlined(call: Call, columns: Mapping[str, Expr]) -> Call:
+def _inlined(call: AggregateCall, columns: Mapping[str, Expr]) -> AggregateCall:
     """A call over the columns of the core; the text of its arguments is all that it reads."""
-    args = tuple(_substituted(a, columns) for a in call.args)
-    return Call(call.function, args, _substituted(call.text, columns), call.distinct)
+    args = tuple(a.replaced(columns) for a in call.args)
+    return AggregateCall(call.function, args, call.text.replaced(columns), call.distinct)
 
 
 # -- both ------------------------------------------------------------------------------------------
@@ -183,21 +183,10 @@ def _peeled(rel: Rel) -> _Peeled:
     columns, conditions = {c: col(c) for c in rel.columns}, list[Expr]()
     for node in reversed(above):
         if isinstance(node, Filter):
-            conditions += [_substituted(p, columns) for p in node.on]
+            conditions += [p.replaced(columns) for p in node.on]
         else:
-            columns = {i: _substituted(e, columns) for i, e in node.items}
+            columns = {i: e.replaced(columns) for i, e in node.items}
     return _Peeled(rel, columns, tuple(conditions))
-
-
-def _substituted(e: Expr, columns: Mapping[str, Expr]) -> Expr:
-    parts: list[str | Col] = []
-    for p in e.parts:
-        if isinstance(p, str):
-            parts.append(p)
-            continue
-        value = columns[p.id]
-        parts += value.parts if value.column or e.column else ("(", *value.parts, ")")
-    return Expr(tuple(parts))
 
 
 def _over_the_same(old: _Peeled, new: _Peeled) -> _Peeled:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm.expr import Col, Expr, col
+from dt_jupyter.ivm.expr import Column, Expr, Infix, col
 from dt_jupyter.ivm.match_by_condition import terms_by_condition
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
@@ -463,18 +463,9 @@ def equal_columns(rel: Join) -> dict[str, tuple[str, ...]]:
     return {c: tuple(sorted(g - {c})) for c, g in groups.items()}
 
 
-def compared_columns(predicate: Expr) -> tuple[str, str, str] | None:
-    """The columns of a conjunct that is nothing but `a < b`, `a <= b`, `a > b` or `a >= b`, with
-    `<` or `>` between them."""
-    match predicate.parts:
-        case (Col(id=a), " < " | " <= " | " > " | " >= " as sign, Col(id=b)):
-            return a, sign.strip(" ="), b
-    return None
-
-
 def equated(predicate: Expr) -> tuple[str, str] | None:
     """The two columns of a conjunct that is nothing but `a = b`."""
-    match predicate.parts:
-        case (Col(id=a), " = ", Col(id=b)):
+    match predicate:
+        case Infix(Column(a), "=", Column(b)):
             return a, b
     return None

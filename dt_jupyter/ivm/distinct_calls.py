@@ -13,7 +13,7 @@ from dt_jupyter.ivm.aggregates import (
     keep,
 )
 from dt_jupyter.ivm.expr import Expr, col, expr
-from dt_jupyter.ivm.rel import Aggregate, Call, Project, Rel, TypesOf, Union, rewrite
+from dt_jupyter.ivm.rel import Aggregate, AggregateCall, Project, Rel, TypesOf, Union, rewrite
 
 _Arguments = tuple[Expr, ...]
 _OFTEN = frozenset({"min", "max"})
@@ -42,7 +42,7 @@ def _grouped(node: Aggregate, types: TypesOf) -> Rel:
     return _of_many(node, tuple(sets), types)
 
 
-def _is_distinct(call: Call) -> bool:
+def _is_distinct(call: AggregateCall) -> bool:
     return call.distinct and call.function not in _OFTEN
 
 
@@ -77,12 +77,12 @@ def _groups(node: Aggregate, args: _Arguments, number: int) -> tuple[Aggregate, 
     return Aggregate(Project(node.input, items), (*node.keys, *names), ()), names
 
 
-def _over(call: Call, names: tuple[str, ...]) -> Call:
+def _over(call: AggregateCall, names: tuple[str, ...]) -> AggregateCall:
     """The call over columns that hold its arguments, each value once."""
     args = tuple(map(col, names))
     fields = ", ".join(f"{{x{j}}}" for j in range(len(args)))
     text = expr(f"{call.function.upper()}({fields})", **{f"x{j}": a for j, a in enumerate(args)})
-    return Call(call.function, args, text)
+    return AggregateCall(call.function, args, text)
 
 
 def _of_many(node: Aggregate, sets: tuple[_Arguments, ...], types: TypesOf) -> Aggregate:

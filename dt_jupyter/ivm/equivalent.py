@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from dt_jupyter.ivm.expr import Col
+from dt_jupyter.ivm.expr import Expr
 from dt_jupyter.ivm.rel import Rel, Scan, Union, walk
 
 
@@ -36,15 +36,15 @@ class _Pairing:
         self.back: dict[str, str] = {}
 
     def same(self, x: Any, y: Any) -> bool:
+        if isinstance(x, Expr) and isinstance(y, Expr):
+            return x.matches(y, self._same_id)
         if type(x) is not type(y):
             return False
         if isinstance(x, Scan):
             return self._same_scan(x, y)
         if isinstance(x, Union) and not self._same_positions(x, y):
             return False
-        if isinstance(x, Col):
-            return self._same_id(x.id, y.id)
-        if isinstance(x, str) and type(x) is str and x in self.left and y in self.right:
+        if isinstance(x, str) and x in self.left and y in self.right:
             return self._same_id(x, y)
         if isinstance(x, tuple):
             return len(x) == len(y) and all(map(self.same, x, y))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.derive import LAWS, Law
 from dt_jupyter.ivm.estimate import Size, estimated
-from dt_jupyter.ivm.expr import col
+from dt_jupyter.ivm.expr import Column, col
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.provenance import origins
 from dt_jupyter.ivm.rel import (
@@ -95,10 +94,9 @@ def _in_query(rel: Rel, column: str) -> str:
     if _OF_RULES in column and isinstance(rel, Project | Filter):
         below, made = rel.input, dict(rel.items) if isinstance(rel, Project) else {}
         return made.get(column, col(column)).sql(lambda c: _in_query(below, c))
-    return _NUMBER.sub("", column)
+    return Column(column).name
 
 
-_NUMBER = re.compile(r"(?<=.)_\d+\Z")
 _OF_RULES = "__"
 """Stands in the ids that rules make."""
 

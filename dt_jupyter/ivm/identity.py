@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 
-from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.expr import Bracketed, Call, Expr, Infix, Postfix, Prefix, col, expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
@@ -41,8 +41,8 @@ KeyText = Callable[[Rel, tuple[str, ...]], Expr]
 Domain = tuple[object, ...]
 """What the ids of a relation are made of; ids of different domains are different."""
 
-_EXPLODES = re.compile(r"(POS)?EXPLODE(?=\()")
-_COMPARED = re.compile(r"(.+?) (=|<=|>=|<|>) (-?[0-9.]+|'(?:[^'\\]|'')*')\Z")
+_EXPLODES = ("explode", "posexplode")
+_NUMBER_OR_TEXT = re.compile(r"-?[0-9.]+\Z|'(?:[^'\\]|'')*'\Z")
 _LITERAL = re.compile(r"(0|-?[1-9][0-9]*|'[a-z_]+')\Z")
 _CONVERTED = frozenset(
     f"'{w}'" for w in ("t", "true", "y", "yes", "f", "false", "n", "no", "inf", "infinity", "nan")
@@ -161,17 +161,15 @@ def _union(of: _Identifier, rel: Rel) -> Identified:
 def _generate(of: _Identifier, rel: Rel) -> Identified:
     """The row's id and the position in what it was exploded from."""
     assert isinstance(rel, Generate)
-    first = rel.generator.parts[0] if rel.generator.parts else ""
-    kind = _EXPLODES.match(first) if isinstance(first, str) else None
-    if kind is None:
+    generator = rel.generator
+    if not isinstance(generator, Call) or generator.function not in _EXPLODES:
         raise refuse(Refusal.LATERAL, what="a row generator without positions")
     below = of(rel.input)
     position, ids = rel.ids[0], rel.ids
-    generator = rel.generator
-    if not kind[1]:
+    if generator.function != "posexplode":
         position = f"{ROW_ID}_pos_{next(of.numbers)}"
         ids = (position, *rel.ids)
-        generator = Expr((f"POS{first}", *rel.generator.parts[1:]))
+        generator = replace(generator, name="POSEXPLODE")
     text = expr(
         "CONCAT({i}, '.', COALESCE(CAST({p} AS STRING), '-'))", i=col(below.id), p=col(position)
     )
@@ -241,10 +239,9 @@ def _opposite(a: Rel, b: Rel) -> bool:
     )
 
 
-def _conditions(rel: Rel) -> frozenset[str] | None:
+def _conditions(rel: Rel) -> frozenset[Expr] | None:
     """The conjuncts over the columns of the one scan below, by the names in the source; None
     where there is more than filters and columns above it."""
-    names: dict[str, str] = {}
     found: list[Expr] = []
     while not isinstance(rel, Scan):
         if isinstance(rel, Filter):
@@ -252,36 +249,37 @@ def _conditions(rel: Rel) -> frozenset[str] | None:
         elif not isinstance(rel, Project):
             return None
         else:
-            found = [_replaced(e, dict(rel.items)) for e in found]
+            found = [e.replaced(dict(rel.items)) for e in found]
         rel = rel.inputs[0]
-    names = dict(rel.reads)
-    return frozenset(e.sql(lambda c: f"`{names[c]}`") for e in found)
+    return frozenset(e.renamed(dict(rel.reads)) for e in found)
 
 
-def _replaced(e: Expr, items: dict[str, Expr]) -> Expr:
-    """The expression with columns of a projection as what they are computed from."""
-    parts: list[object] = []
-    for part in e.parts:
-        if isinstance(part, str):
-            parts.append(part)
-            continue
-        own = items[part.id]
-        parts += own.parts if own.column else ("(", *own.parts, ")")
-    return Expr(tuple(parts))  # type: ignore[arg-type]
-
-
-def _contradict(p: str, q: str) -> bool:
+def _contradict(p: Expr, q: Expr) -> bool:
     """Whether two conditions are never both true."""
-    if p in (f"NOT {q}", f"NOT ({q})") or q in (f"NOT {p}", f"NOT ({p})"):
+    if _negated(p) == q or _negated(q) == p:
         return True
-    a, b = _COMPARED.match(p), _COMPARED.match(q)
-    if a is None or b is None or a[1] != b[1]:
+    a, b = _compared(p), _compared(q)
+    if a is None or b is None or a[0] != b[0]:
         return _is_null(p, q) or _is_null(q, p)
-    if a[2] == b[2] == "=":
-        return a[3] != b[3] and a[3].startswith("'") == b[3].startswith("'") and _plain(a[3], b[3])
-    return a[3] == b[3] and (
-        _OPPOSITE.get(a[2]) == b[2] or {a[2], b[2]} in ({"=", "<"}, {"=", ">"}, {"<", ">"})
+    if a[1] == b[1] == "=":
+        return a[2] != b[2] and a[2].startswith("'") == b[2].startswith("'") and _plain(a[2], b[2])
+    return a[2] == b[2] and (
+        _OPPOSITE.get(a[1]) == b[1] or {a[1], b[1]} in ({"=", "<"}, {"=", ">"}, {"<", ">"})
     )
+
+
+def _negated(e: Expr) -> Expr | None:
+    """p of NOT p and of NOT (p)."""
+    inner = e.value if isinstance(e, Prefix) and e.op == "NOT" else None
+    return inner.inner if isinstance(inner, Bracketed) else inner
+
+
+def _compared(e: Expr) -> tuple[Expr, str, str] | None:
+    """What is compared, how, and the number or text that it is compared with."""
+    if not isinstance(e, Infix) or e.op not in ("=", *_OPPOSITE) or e.right.columns:
+        return None
+    text = e.right.sql(str)
+    return (e.left, e.op, text) if _NUMBER_OR_TEXT.match(text) else None
 
 
 def _plain(a: str, b: str) -> bool:
@@ -291,12 +289,13 @@ def _plain(a: str, b: str) -> bool:
     return len(words - _CONVERTED) == 2 and all(_LITERAL.match(w) for w in words)
 
 
-def _is_null(p: str, q: str) -> bool:
+def _is_null(p: Expr, q: Expr) -> bool:
     """p is `x IS NULL`, and q is true for no NULL of x."""
-    if not p.endswith(" IS NULL"):
+    if not isinstance(p, Postfix) or p.op != "IS NULL":
         return False
-    x = p.removesuffix(" IS NULL")
-    compared = _COMPARED.match(q)
-    return q in (f"NOT {x} IS NULL", f"{x} IS NOT NULL") or (
-        compared is not None and compared[1] == x
+    compared = _compared(q)
+    return (
+        _negated(q) == p
+        or q == Postfix(p.value, "IS NOT NULL")
+        or (compared is not None and compared[0] == p.value)
     )

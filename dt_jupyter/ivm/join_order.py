@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dt_jupyter.ivm.derive import equal_columns, equated
 from dt_jupyter.ivm.estimate import LARGE, JoinSize, Sizes, home
-from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.expr import Expr, col, equality
 from dt_jupyter.ivm.provenance import origins
 from dt_jupyter.ivm.rel import Join, Project, Rel, rewrite
 from dt_jupyter.model.hidden import WEIGHT
@@ -63,7 +63,7 @@ def _implied(rel: Join, sizes: Sizes) -> tuple[Expr, ...]:
             continue
         for b in others:
             if a < b and frozenset((a, b)) not in said and home(rel, a) != home(rel, b):
-                found.append(expr("{a} = {b}", a=col(a), b=col(b)))
+                found.append(equality(col(a), col(b)))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dt_jupyter.ivm.expr import col, expr
+from dt_jupyter.ivm.expr import NULL, col
 from dt_jupyter.ivm.rel import End, Filter, Join, Match, MatchKind, Project, Rel, at
 from dt_jupyter.ivm.weighted_terms import in_columns, signed
 from dt_jupyter.model.hidden import WEIGHT
@@ -49,4 +49,4 @@ def _judged(rel: Match, touched: Rel, right: Rel) -> Rel:
         return replace(rel, left=touched, right=right)
     alone = replace(rel, left=touched, right=right, kind=MatchKind.ANTI)
     own = frozenset(rel.left.columns)
-    return Project(alone, tuple((c, col(c) if c in own else expr("NULL")) for c in rel.columns))
+    return Project(alone, tuple((c, col(c) if c in own else NULL) for c in rel.columns))

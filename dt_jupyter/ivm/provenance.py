@@ -183,8 +183,7 @@ def _aggregate(rel: Rel, column: str) -> _Step:
     call = next((c for i, c in rel.calls if i == column), None)
     if call is None:
         return _kept(rel, column)
-    read = call.text.columns.union(*(a.columns for a in call.args))
-    return _Step([(rel.input, c) for c in read])
+    return _Step([(rel.input, c) for c in call.reads])
 
 
 _STEPS = PerOperator[Callable[[Rel, str], _Step]](

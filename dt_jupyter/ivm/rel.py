@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
+from operator import is_
+from typing import Any
 
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm.expr import Call, Expr, Infix, Literal, col
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.model.hidden import WEIGHT
 
@@ -15,10 +18,6 @@ SETTLING = frozenset({
     "last_value", "any_value", "mode", "listagg",
 })  # fmt: skip
 """Aggregates whose order a query leaves open: the binder gives their text one."""
-
-
-SAMPLED = "PMOD(XXHASH64('sample', "
-"""How a condition begins by which a sample takes rows: which ones a query leaves open."""
 
 
 class End(StrEnum):
@@ -39,10 +38,20 @@ class Rel:
 
     @property
     def inputs(self) -> tuple[Rel, ...]:
-        return ()
+        """What stands in its fields `input`, `left` and `right`, or `members`."""
+        own = self.__dict__
+        return own.get("members") or tuple(own[f] for f in _INPUTS if f in own)
 
     def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return self
+        own = self.__dict__
+        if all(map(is_, inputs, self.inputs)):
+            return self
+        if "members" in own:
+            return replace(self, members=inputs)  # type: ignore[call-arg]
+        return replace(self, **dict(zip((f for f in _INPUTS if f in own), inputs, strict=True)))
+
+
+_INPUTS = ("input", "left", "right")
 
 
 @dataclass(frozen=True)
@@ -73,13 +82,6 @@ class Project(Rel):
     def columns(self) -> tuple[str, ...]:
         return tuple(i for i, _ in self.items)
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
-
 
 @dataclass(frozen=True)
 class Filter(Rel):
@@ -91,13 +93,6 @@ class Filter(Rel):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
 
 
 @dataclass(frozen=True)
@@ -111,13 +106,6 @@ class Join(Rel):
     def columns(self) -> tuple[str, ...]:
         return tuple(c for m in self.members for c in m.columns)
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return self.members
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, members=inputs)
-
 
 @dataclass(frozen=True)
 class Union(Rel):
@@ -130,22 +118,19 @@ class Union(Rel):
     def columns(self) -> tuple[str, ...]:
         return self.ids
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return self.members
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, members=inputs)
-
 
 @dataclass(frozen=True)
-class Call:
+class AggregateCall:
     """An aggregate call: `function` in lower case with its arguments, and the text of the whole."""
 
     function: str
     args: tuple[Expr, ...]
     text: Expr
     distinct: bool = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        return self.text.columns.union(*(a.columns for a in self.args))
 
 
 @dataclass(frozen=True)
@@ -155,18 +140,11 @@ class Aggregate(Rel):
 
     input: Rel
     keys: tuple[str, ...]
-    calls: tuple[tuple[str, Call], ...]
+    calls: tuple[tuple[str, AggregateCall], ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
         return (*self.keys, *(i for i, _ in self.calls))
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
 
 
 class MatchKind(StrEnum):
@@ -196,13 +174,6 @@ class Match(Rel):
     def columns(self) -> tuple[str, ...]:
         joined = self.kind is MatchKind.LEFT
         return (*self.left.columns, *(self.right.columns if joined else ()))
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.left, self.right)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, left=inputs[0], right=inputs[1])
 
 
 @dataclass(frozen=True)
@@ -238,13 +209,6 @@ class Window(Rel):
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, *(c.id for c in self.calls))
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
-
 
 @dataclass(frozen=True)
 class Generate(Rel):
@@ -260,13 +224,6 @@ class Generate(Rel):
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, *self.ids)
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
-
 
 @dataclass(frozen=True)
 class Top(Rel):
@@ -281,13 +238,6 @@ class Top(Rel):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
 
 
 @dataclass(frozen=True)
@@ -317,13 +267,6 @@ class Restrict(Rel):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
 
 
 OPERATORS: tuple[type[Rel], ...] = (
@@ -368,6 +311,33 @@ _MONOTONE = PerOperator[bool](
 def monotone(rel: Rel) -> bool:
     """Whether rows added to the sources only ever add rows."""
     return all(_MONOTONE[type(n)] for n in walk(rel))
+
+
+def _of(expressions: Iterable[Expr]) -> frozenset[str]:
+    return frozenset[str]().union(*(e.columns for e in expressions))
+
+
+_READS = PerOperator[Callable[[Any], frozenset[str]]](
+    "reads",
+    dict.fromkeys((Scan, Rows, Union), lambda r: frozenset())
+    | {
+        Project: lambda r: _of(e for _, e in r.items),
+        Filter: lambda r: _of(r.on),
+        Join: lambda r: _of(r.on),
+        Match: lambda r: _of(r.on).union(*r.pairs),
+        Generate: lambda r: r.generator.columns,
+        Window: lambda r: frozenset(r.partition).union(*(c.reads for c in r.calls)),
+        Top: lambda r: _of(r.order),
+        Aggregate: lambda r: frozenset(r.keys).union(*(c.reads for _, c in r.calls)),
+        Restrict: lambda r: frozenset(a for a, _ in r.on),
+    },
+)
+
+
+def columns_read(rel: Rel) -> frozenset[str]:
+    """The columns of its inputs that a node computes, decides or orders by; not those that it
+    passes on."""
+    return _READS[type(rel)](rel)
 
 
 _COMBINES = PerOperator[bool](
@@ -416,10 +386,22 @@ _SETTLES = PerOperator[Callable[[Rel], bool]](
 )
 
 
+_SAMPLE, _BUCKETS = Literal("'sample'"), 1_000_000_000
+
+
+def sample_condition(columns: tuple[str, ...], seed: int, share: Decimal) -> Expr:
+    """Takes a share of the rows by their contents and the seed: which ones a query leaves open."""
+    hashed = Call("XXHASH64", (_SAMPLE, Literal(f"{seed}L"), *map(col, columns)))
+    bucket = Call("PMOD", (hashed, Literal(f"{_BUCKETS}L")))
+    return Infix(bucket, "<", Literal(str(int(share * _BUCKETS))))
+
+
 def is_sample(condition: Expr) -> bool:
     """Whether a condition takes rows as a sample does."""
-    first = condition.parts[0] if condition.parts else None
-    return isinstance(first, str) and first.startswith(SAMPLED)
+    match condition:
+        case Infix(left=Call("PMOD", args=(Call("XXHASH64", args=(first, *_)), *_))):
+            return first == _SAMPLE
+    return False
 
 
 def settles(rel: Rel) -> bool:

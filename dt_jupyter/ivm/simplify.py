@@ -22,6 +22,7 @@ from dt_jupyter.ivm.rel import (
     Top,
     Union,
     Window,
+    columns_read,
     rewrite,
 )
 
@@ -181,20 +182,17 @@ def _prune_union(rel: Rel, used: _Columns) -> Rel:
     return replace(rel, members=tuple(prune(m, frozenset(m.columns)) for m in rel.members))
 
 
-def _prune_conditions(rel: Rel, used: _Columns) -> Rel:
-    assert isinstance(rel, Filter | Join)
-    below = used | frozenset(c for p in rel.on for c in p.columns)
+def _prune_passing(rel: Rel, used: _Columns) -> Rel:
+    """It passes on what it does not read."""
+    below = used | columns_read(rel)
     return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
 
 
 def _prune_match(rel: Rel, used: _Columns) -> Rel:
     assert isinstance(rel, Match)
-    conditions = frozenset(c for p in rel.on for c in p.columns)
-    left = used | conditions | {a for a, _ in rel.pairs}
-    right = conditions | {b for _, b in rel.pairs}
-    if rel.kind is MatchKind.LEFT:
-        right |= used
-    return replace(rel, left=prune(rel.left, left), right=prune(rel.right, right))
+    read = columns_read(rel)
+    right = read | used if rel.kind is MatchKind.LEFT else read
+    return replace(rel, left=prune(rel.left, read | used), right=prune(rel.right, right))
 
 
 def _prune_window(rel: Rel, used: _Columns) -> Rel:
@@ -206,30 +204,12 @@ def _prune_window(rel: Rel, used: _Columns) -> Rel:
     return replace(rel, input=prune(rel.input, below), calls=shown)
 
 
-def _prune_generate(rel: Rel, used: _Columns) -> Rel:
-    assert isinstance(rel, Generate)
-    return replace(rel, input=prune(rel.input, used | rel.generator.columns))
-
-
-def _prune_top(rel: Rel, used: _Columns) -> Rel:
-    assert isinstance(rel, Top)
-    ordered = frozenset(c for e in rel.order for c in e.columns)
-    return replace(rel, input=prune(rel.input, used | ordered))
-
-
-def _prune_restrict(rel: Rel, used: _Columns) -> Rel:
-    assert isinstance(rel, Restrict)
-    return replace(rel, input=prune(rel.input, used | {a for a, _ in rel.on}))
-
-
 def _prune_aggregate(rel: Rel, used: _Columns) -> Rel:
     assert isinstance(rel, Aggregate)
     calls = tuple(c for c in rel.calls if c[0] in used)
     if not rel.keys:
         calls = calls or rel.calls[:1]
-    below = frozenset(rel.keys) | frozenset(
-        c for _, k in calls for c in (*k.text.columns, *(c for a in k.args for c in a.columns))
-    )
+    below = frozenset(rel.keys).union(*(c.reads for _, c in calls))
     return Aggregate(prune(rel.input, below or used), rel.keys, calls)
 
 
@@ -239,14 +219,14 @@ PRUNED = PerOperator[Callable[[Rel, _Columns], Rel]](
         Scan: _prune_scan,
         Rows: _prune_rows,
         Project: _prune_project,
-        Filter: _prune_conditions,
-        Join: _prune_conditions,
+        Filter: _prune_passing,
+        Join: _prune_passing,
         Match: _prune_match,
         Union: _prune_union,
-        Generate: _prune_generate,
+        Generate: _prune_passing,
         Window: _prune_window,
-        Top: _prune_top,
+        Top: _prune_passing,
         Aggregate: _prune_aggregate,
-        Restrict: _prune_restrict,
+        Restrict: _prune_passing,
     },
 )

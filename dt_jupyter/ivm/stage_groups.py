@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from dt_jupyter.ivm.aggregates import ON_CHANGE, ONCE, Kept, argument_types, arguments_of, keep
-from dt_jupyter.ivm.expr import Expr
+from dt_jupyter.ivm.expr import Call, Expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
-from dt_jupyter.ivm.rel import Aggregate, Call, TypesOf
+from dt_jupyter.ivm.rel import Aggregate, AggregateCall, TypesOf
 from dt_jupyter.model.hidden import hidden
 
 HAS_MAP = re.compile(r"\bmap<")
@@ -20,9 +20,15 @@ class StageColumn:
     """An aggregate column of a stage: its call, its type, and how it is kept (None: recomputed)."""
 
     id: str
-    call: Call
+    call: AggregateCall
     type: str
     kept: Kept | None
+
+    @property
+    def function(self) -> str:
+        """The user's function, where the column has the values of one."""
+        assert isinstance(self.call.text, Call)
+        return self.call.text.function
 
     @property
     def own(self) -> str:

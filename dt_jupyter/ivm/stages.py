@@ -12,7 +12,7 @@ from dt_jupyter.ivm.aggregates import (
 )
 from dt_jupyter.ivm.derive import equated
 from dt_jupyter.ivm.distinct_calls import group_distinct_arguments
-from dt_jupyter.ivm.expr import Col, Expr, col, conjunction, expr
+from dt_jupyter.ivm.expr import Bracketed, Call, Cast, Expr, col, conjunction, equality
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
@@ -124,7 +124,7 @@ def _aligned_join(rel: Rel, types: TypesOf) -> Rel:
         pair = equated(p)
         if pair is None or known[pair[0]] == known[pair[1]]:
             return p
-        return expr("({a}) = ({b})", a=col(pair[0]), b=col(pair[1]))
+        return equality(*(Bracketed(col(c)) for c in pair))
 
     return Join(rel.members, tuple(plain(p) for p in rel.on))
 
@@ -136,7 +136,7 @@ def _aligned_match(rel: Rel, types: TypesOf) -> Rel:
     if not other:
         return rel
     both = Join((rel.left, rel.right), ())
-    items = tuple((a, expr("COALESCE({a}, {b})", a=col(a), b=col(b))) for a, b in other)
+    items = tuple((a, Call("COALESCE", (col(a), col(b)))) for a, b in other)
     for a, b in other:
         if _family(left[a]) != _family(right[b]):
             what = f"a join compares {left[a]} with {right[b]}"
@@ -144,8 +144,7 @@ def _aligned_match(rel: Rel, types: TypesOf) -> Rel:
     wider = types(Project(both, items))
     casts = {}
     for a, b in other:
-        cast = "CAST({x} AS " + wider[a] + ")"
-        casts[(a, b)] = (expr(cast, x=col(a)), expr(cast, x=col(b)))
+        casts[(a, b)] = (Cast(col(a), wider[a]), Cast(col(b), wider[a]))
     pairs = [p for p in rel.pairs if p not in casts]
     extra_left, extra_right = [], []
     for i, ((a, b), (x, y)) in enumerate(casts.items()):
@@ -179,7 +178,7 @@ def _aligned_union(rel: Rel, types: TypesOf) -> Rel:
     for member in rel.members:
         have = types(member)
         items = tuple(
-            (c, col(c) if have[c] == t else expr("CAST({x} AS " + t + ")", x=col(c)))
+            (c, col(c) if have[c] == t else Cast(col(c), t))
             for c, t in zip(member.columns, wanted, strict=True)
         )
         members.append(member if all(e.column for _, e in items) else Project(member, items))
@@ -232,24 +231,11 @@ def _outputs(
     conditions: list[Expr] = []
     for node in reversed(post):
         if isinstance(node, Filter):
-            conditions += [_inline(p, current) for p in node.on]
+            conditions += [p.replaced(current) for p in node.on]
         else:
-            current = {i: _inline(e, current) for i, e in node.items}
+            current = {i: e.replaced(current) for i, e in node.items}
             order = node.columns
     return tuple((c, current[c]) for c in order), conjunction(tuple(conditions))
-
-
-def _inline(e: Expr, values: dict[str, Expr]) -> Expr:
-    if e.column is not None:
-        return values[e.column]
-    parts: list[str | Col] = []
-    for p in e.parts:
-        if isinstance(p, str):
-            parts.append(p)
-        else:
-            value = values[p.id]
-            parts += value.parts if value.column else ("(", *value.parts, ")")
-    return Expr(tuple(parts))
 
 
 def _cut(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from dt_jupyter.ivm.aggregates import is_floating
 from dt_jupyter.ivm.continuity import decider_in, only_null_tests
-from dt_jupyter.ivm.expr import Col, Expr
+from dt_jupyter.ivm.expr import Call, Column, Expr
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
     SETTLING,
     Aggregate,
-    Call,
+    AggregateCall,
     Filter,
     Generate,
     Join,
@@ -27,10 +26,14 @@ from dt_jupyter.ivm.rel import (
     TypesOf,
     Union,
     Window,
+    columns_read,
 )
 from dt_jupyter.ivm.stage_groups import group_of
 
-_EXACT = re.compile(r"(MIN|MAX|FIRST|LAST|FIRST_VALUE|LAST_VALUE|ANY_VALUE|NTH_VALUE|LAG|LEAD)\(")
+_OF_ONE_ROW = frozenset({
+    "min", "max", "first", "last", "first_value", "last_value", "any_value", "nth_value", "lag",
+    "lead",
+})  # fmt: skip
 """Window functions whose value is that of one row."""
 
 
@@ -75,53 +78,21 @@ def _unstable_places(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
     return frozenset(rel.ids[i] for i in at_place)
 
 
-def _decided_by(
-    what: str, deciding: Callable[[Rel], frozenset[str]]
-) -> Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]:
+def _decided_by(what: str) -> Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]:
     """Passes columns on; raises where what it decides by is equal within a tolerance only."""
 
     def rule(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-        if deciding(rel) & below:
+        if columns_read(rel) & below:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
         return below
 
     return rule
 
 
-def _conditions(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Filter | Join | Match)
-    return frozenset(c for p in rel.on for c in p.columns)
-
-
-def _matched(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Match)
-    return _conditions(rel) | {c for pair in rel.pairs for c in pair}
-
-
-def _generating(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Generate)
-    return rel.generator.columns
-
-
-def _ordering(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Top)
-    return frozenset(c for e in rel.order for c in e.columns)
-
-
-def _windowed(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Window)
-    return frozenset(rel.partition).union(*(c.reads for c in rel.calls))
-
-
-def _restricted(rel: Rel) -> frozenset[str]:
-    assert isinstance(rel, Restrict)
-    return frozenset(a for a, _ in rel.on)
-
-
 def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
     """A floating value over rows that tie has other last bits each time it is computed."""
     assert isinstance(rel, Window)
-    passed = _decided_by("a window", _windowed)(rel, below, types)
+    passed = _decided_by("a window")(rel, below, types)
     known, found = types(rel), set()
     for call in rel.calls:
         by_ties = not call.total and (call.order or call.frame)
@@ -131,7 +102,7 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
         if by_ties:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what="a window over ties")
         in_order = call.total and call.order
-        if not in_order and not _EXACT.match(call.function.sql(str).upper()):
+        if not in_order and not _is_of_one_row(call.function):
             found.add(call.id)
     return passed | found
 
@@ -139,13 +110,20 @@ def _unstable_window(rel: Rel, below: frozenset[str], types: TypesOf) -> frozens
 def _is_exact_average(function: Expr, types: Mapping[str, str]) -> bool:
     """Spark adds up integers of 32 bits as doubles, exactly below 2^53: four million rows of the
     largest."""
-    match function.parts:
-        case ("AVG(", Col(id=column), ")"):
+    match function:
+        case Call("AVG", (Column(column),), False):
             return types[column] in ("tinyint", "smallint", "int")
     return False
 
 
-def _chosen_by(call: Call) -> tuple[Expr, ...]:
+def _is_of_one_row(function: Expr) -> bool:
+    """Whether the call, with FILTER and what is said of NULLs, gives the value of one row."""
+    while not isinstance(function, Call) and (first := function.first) is not None:
+        function = first
+    return isinstance(function, Call) and function.function in _OF_ONE_ROW
+
+
+def _chosen_by(call: AggregateCall) -> tuple[Expr, ...]:
     """The arguments by which a call chooses a row, whose value it then gives."""
     if call.function == "mode":
         return call.args
@@ -178,14 +156,14 @@ _UNSTABLE = PerOperator[Callable[[Rel, frozenset[str], TypesOf], frozenset[str]]
         Scan: _all_stable,
         Rows: _all_stable,
         Project: _unstable_items,
-        Filter: _decided_by("a filter", _conditions),
-        Join: _decided_by("a join", _conditions),
-        Match: _decided_by("a join", _matched),
+        Filter: _decided_by("a filter"),
+        Join: _decided_by("a join"),
+        Match: _decided_by("a join"),
         Union: _unstable_places,
-        Generate: _decided_by("a generator", _generating),
+        Generate: _decided_by("a generator"),
         Window: _unstable_window,
-        Top: _decided_by("an order with LIMIT", _ordering),
+        Top: _decided_by("an order with LIMIT"),
         Aggregate: _unstable_aggregates,
-        Restrict: _decided_by("a key", _restricted),
+        Restrict: _decided_by("a key"),
     },
 )

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import (
     Aggregate,
+    Column,
     End,
     Expr,
     Filter,
     Generate,
+    Infix,
     Join,
     Match,
     PerOperator,
@@ -26,10 +28,11 @@ from dt_jupyter.ivm import (
     Restrict,
     Rows,
     Scan,
+    SortOrder,
     Top,
     Union,
     Window,
-    compared_columns,
+    columns_read,
     places,
     walk,
 )
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_DIGITS = 38
-_DESCENDING = {"": False, "ASC": False, "DESC": True}
 
 
 # -- rows compared with a change -------------------------------------------------------------------
@@ -106,11 +108,12 @@ def _comparisons(rel: Rel, read: frozenset[str], *, linear: bool) -> Iterator[Ch
 
 def _of_join(join: Join, read: frozenset[str], linear: bool) -> Iterator[ChangeComparison]:
     for predicate in join.on:
-        found = compared_columns(predicate)
-        if found is None:
-            continue
-        left, sign, right = found
-        for mine, other, above in ((left, right, sign == ">"), (right, left, sign == "<")):
+        match predicate:
+            case Infix(Column(left), "<" | "<=" | ">" | ">=" as sign, Column(right)):
+                sides = ((left, right, sign[0] == ">"), (right, left, sign[0] == "<"))
+            case _:
+                continue
+        for mine, other, above in sides:
             by = next((m for m in join.members if other in m.columns), None)
             of = next((m for m in join.members if mine in m.columns), None)
             if not isinstance(by, Scan) or by.end is not End.DELTA or of is None or of is by:
@@ -142,22 +145,17 @@ def _below_projection(rel: Rel, read: frozenset[str]) -> _Below:
     return [(rel.input, frozenset(c for _, e in items for c in e.columns), linear)]
 
 
-def _below_filter(rel: Rel, read: frozenset[str]) -> _Below:
-    assert isinstance(rel, Filter)
-    columns = _of(rel.on)
-    return [(rel.input, read | columns, WEIGHT not in columns)]
-
-
-def _below_join(rel: Rel, read: frozenset[str]) -> _Below:
-    assert isinstance(rel, Join)
-    columns = read | _of(rel.on)
-    return [(m, columns & set(m.columns), WEIGHT not in _of(rel.on)) for m in rel.members]
+def _below_passing(rel: Rel, read: frozenset[str]) -> _Below:
+    """Of an operator that passes on what it does not read."""
+    columns = columns_read(rel)
+    linear = WEIGHT not in columns
+    return [(i, (read | columns) & set(i.columns), linear) for i in rel.inputs]
 
 
 def _below_match(rel: Rel, read: frozenset[str]) -> _Below:
     """Each row of the left side stands alone."""
     assert isinstance(rel, Match)
-    columns = (read | _of(rel.on)).union(a for a, _ in rel.pairs)
+    columns = read | columns_read(rel)
     right = frozenset(rel.right.columns)
     return [(rel.left, columns & set(rel.left.columns), True), (rel.right, right, False)]
 
@@ -168,23 +166,12 @@ def _below_union(rel: Rel, read: frozenset[str]) -> _Below:
     return [(m, frozenset(m.columns[i] for i in at), True) for m in rel.members]
 
 
-def _below_generator(rel: Rel, read: frozenset[str]) -> _Below:
-    assert isinstance(rel, Generate)
-    columns = (read | rel.generator.columns) & set(rel.input.columns)
-    return [(rel.input, columns, True)]
-
-
 def _below_aggregate(rel: Rel, read: frozenset[str]) -> _Below:
     """The keys of a change are those of what does not cancel, and may be more."""
     assert isinstance(rel, Aggregate)
     if rel.calls or not rel.keys:
         return _all_below(rel, read)
     return [(rel.input, frozenset(rel.keys), True)]
-
-
-def _below_restriction(rel: Rel, read: frozenset[str]) -> _Below:
-    assert isinstance(rel, Restrict)
-    return [(rel.input, read.union(a for a, _ in rel.on), True)]
 
 
 def _of(conditions: Iterable[Expr]) -> frozenset[str]:
@@ -197,15 +184,15 @@ _BELOW = PerOperator[Callable[[Rel, frozenset[str]], _Below]](
         Scan: _nothing_below,
         Rows: _nothing_below,
         Project: _below_projection,
-        Filter: _below_filter,
-        Join: _below_join,
+        Filter: _below_passing,
+        Join: _below_passing,
         Match: _below_match,
         Union: _below_union,
-        Generate: _below_generator,
+        Generate: _below_passing,
         Window: _all_below,
         Top: _all_below,
         Aggregate: _below_aggregate,
-        Restrict: _below_restriction,
+        Restrict: _below_passing,
     },
     otherwise=_all_below,
 )
@@ -269,10 +256,10 @@ def find_first_rows(rel: Rel) -> list[FirstRows]:
 
 
 def _first_rows(top: Top) -> FirstRows | None:
-    ordered = _direction(top.order[0]) if top.order and top.count else None
-    if ordered is None or top.count is None:
+    first = top.order[0] if top.order else None
+    if not isinstance(first, SortOrder) or first.value.column is None or not top.count:
         return None
-    column, descending, nulls_first = ordered
+    column = first.value.column
     conditions: list[Expr] = []
     below = top.input
     while isinstance(below, Project | Filter):
@@ -287,18 +274,4 @@ def _first_rows(top: Top) -> FirstRows | None:
     if not isinstance(below, Scan) or below.end is End.DELTA:
         return None
     name, count = dict(below.reads)[column], top.skip + top.count
-    return FirstRows(below, name, descending, nulls_first, count, tuple(conditions))
-
-
-def _direction(term: Expr) -> tuple[str, bool, bool] | None:
-    """The column of a term of ORDER BY, whether it descends, and whether NULL comes first; None
-    of another expression."""
-    column, rest = term.parts[0], "".join(map(str, term.parts[1:]))
-    words, _, nulls = rest.partition("NULLS")
-    descending = _DESCENDING.get(words.strip())
-    if isinstance(column, str) or descending is None or nulls.strip() not in ("", *_ENDS):
-        return None
-    return column.id, descending, _ENDS.get(nulls.strip(), not descending)
-
-
-_ENDS = {"FIRST": True, "LAST": False}
+    return FirstRows(below, name, first.descending, first.nulls_first, count, tuple(conditions))

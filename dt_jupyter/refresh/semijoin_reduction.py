@@ -24,6 +24,7 @@ from dt_jupyter.ivm import (
     Filter,
     Generate,
     Join,
+    Literal,
     Match,
     MatchKind,
     PerOperator,
@@ -54,7 +55,7 @@ from dt_jupyter.refresh.order_bounds import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_NOTHING = (Expr(("FALSE",)),)
+_NOTHING = (Literal("FALSE"),)
 
 
 @dataclass(frozen=True)

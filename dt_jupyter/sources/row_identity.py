@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dt_jupyter.ivm import col
 from dt_jupyter.lake import Metadata, TableLog
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import GROUP_KEY, STORED_ID, TRACKED_ID, public_columns
@@ -44,7 +45,7 @@ class Identity:
         """SQL for the id, over the columns (of a tracked table, over `__dt_row_id`)."""
         if self.by is By.TRACKING:
             return f"CONCAT('{self.tag}:', CAST({TRACKED_ID} AS STRING))"
-        parts = [exact_text(quote(n), t, n) for n, t in self.columns]
+        parts = [exact_text(col(n), t, n).sql(quote) for n, t in self.columns]
         return f"CONCAT('{self.tag}:', {', '.join(parts)})"
 
     @property

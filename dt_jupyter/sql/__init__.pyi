@@ -26,7 +26,11 @@ from .binding.user_functions import (
     called_functions as called_functions,
     is_free_function as is_free_function,
 )
-from .emit.hashing import content_hash as content_hash, exact_text as exact_text
+from .emit.hashing import (
+    content_hash as content_hash,
+    exact_text as exact_text,
+    hash_calls as hash_calls,
+)
 from .emit.render import Place as Place, Renderer as Renderer
 from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
 from .grammar import statement_values as statement_values

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.failures import raised
 from dt_jupyter.ivm import (
+    Call,
     Expr,
     Filter,
     Project,
@@ -171,25 +172,9 @@ def _shape(rel: Rel, sides: Mapping[str, Side]) -> Shape:
 def _key_text(types: _Types) -> Callable[[Rel, tuple[str, ...]], Expr]:
     def text(rel: Rel, keys: tuple[str, ...]) -> Expr:
         known = types(rel)
-        marks = {f"\0{i}\0": k for i, k in enumerate(keys)}
-        parts = ", ".join(exact_text(m, known[k], k) for m, k in marks.items())
-        return _with_columns(f"CONCAT({parts})", marks)
+        return Call("CONCAT", tuple(exact_text(col(k), known[k], k) for k in keys))
 
     return text
-
-
-def _with_columns(text: str, marks: Mapping[str, str]) -> Expr:
-    """The text with columns where the marks stand."""
-    parts: list[Expr] = []
-    while text:
-        at = min((text.find(m) for m in marks if m in text), default=-1)
-        if at < 0:
-            parts.append(Expr((text,)))
-            break
-        mark = next(m for m in marks if text.startswith(m, at))
-        parts += [Expr((text[:at],)), col(marks[mark])]
-        text = text[at + len(mark) :]
-    return Expr(tuple(p for e in parts for p in e.parts))
 
 
 # -- the last steps -------------------------------------------------------------------------------

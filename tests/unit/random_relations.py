@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from dt_jupyter.ivm import (
     Aggregate,
+    AggregateCall,
     Call,
     Expr,
     Filter,
     Generate,
+    Infix,
     Join,
     Match,
     MatchKind,
@@ -25,6 +27,7 @@ from dt_jupyter.ivm import (
     Window,
     WindowCall,
     col,
+    equality,
     expr,
 )
 from tests.unit.small_worlds import SOURCES, random_rows
@@ -42,15 +45,15 @@ _SCALARS: tuple[Callable[[Expr, Expr], Expr], ...] = (
 _PREDICATES: tuple[Callable[[Expr, Expr], Expr], ...] = (
     lambda x, y: expr("{x} > 0", x=x),
     lambda x, y: expr("{x} IS NULL OR {y} = 1", x=x, y=y),
-    lambda x, y: expr("{x} = {y}", x=x, y=y),
+    equality,
     lambda x, y: expr("NOT ({x} = 2)", x=x),
-    lambda x, y: expr("{x} < {y}", x=x, y=y),
+    lambda x, y: Infix(x, "<", y),
 )
-_GENERATORS: tuple[tuple[str, int], ...] = (
-    ("explode(array({x}, {y}))", 1),
-    ("explode(CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END)", 1),
-    ("EXPLODE(CASE WHEN {x} IS NULL THEN ARRAY({y}) END)", 1),
-    ("posexplode(CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END)", 2),
+_GENERATORS: tuple[tuple[str, str, int], ...] = (
+    ("explode", "array({x}, {y})", 1),
+    ("explode", "CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END", 1),
+    ("EXPLODE", "CASE WHEN {x} IS NULL THEN ARRAY({y}) END", 1),
+    ("posexplode", "CASE WHEN {x} > 0 THEN array({x}, {y}) WHEN {x} = 0 THEN array() END", 2),
 )
 _BY_ROW = ("ROW_NUMBER()", "LAG({x})", "LEAD({x}, 1, 0)", "NTILE(2)", "FIRST_VALUE({x})")
 _RANKS = ("RANK()", "DENSE_RANK()")
@@ -146,7 +149,7 @@ class Maker:
         columns = tuple(c for m in members for c in m.columns)
         pairs = 0 if self.rng.random() < 0.15 else self.rng.randint(1, 2)
         first, second = (m.columns for m in members)
-        on = [expr("{x} = {y}", x=self.column(first), y=self.column(second)) for _ in range(pairs)]
+        on = [equality(self.column(first), self.column(second)) for _ in range(pairs)]
         on += [self.predicate(columns) for _ in range(self.rng.randint(0, 1))]
         return Join(members, tuple(on))
 
@@ -182,10 +185,10 @@ class Maker:
 
     def generate(self, depth: int) -> Rel:
         below = self.rel(depth)
-        text, width = self.rng.choice(_GENERATORS)
-        generator = expr(text, x=self.column(below.columns), y=self.column(below.columns))
+        name, text, width = self.rng.choice(_GENERATORS)
+        array = expr(text, x=self.column(below.columns), y=self.column(below.columns))
         ids = tuple(self.id() for _ in range(width))
-        return Generate(below, generator, ids, outer=self.rng.random() < 0.5)
+        return Generate(below, Call(name, (array,)), ids, outer=self.rng.random() < 0.5)
 
     def window(self, depth: int) -> Rel:
         below = self.rel(depth)
@@ -214,11 +217,11 @@ class Maker:
         count = self.rng.randint(0 if keys else 1, 2)
         return Aggregate(below, keys, tuple((self.id(), self.called(below)) for _ in range(count)))
 
-    def called(self, below: Rel) -> Call:
+    def called(self, below: Rel) -> AggregateCall:
         name = self.rng.choice(("sum", "count", "min", "max"))
         x, distinct = self.column(below.columns), self.rng.random() < 0.2
         form = f"{name}(DISTINCT {{x}})" if distinct else f"{name}({{x}})"
-        return Call(name, (x,), expr(form, x=x), distinct)
+        return AggregateCall(name, (x,), expr(form, x=x), distinct)
 
     def top(self, depth: int) -> Rel:
         below = self.rel(depth)

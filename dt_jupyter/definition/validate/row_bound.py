@@ -15,10 +15,12 @@ from typing import Any
 
 from dt_jupyter.ivm import (
     Aggregate,
-    Col,
+    Bracketed,
+    Column,
     Expr,
     Filter,
     Generate,
+    Infix,
     Join,
     Match,
     MatchKind,
@@ -187,8 +189,10 @@ _ROWS = PerOperator[Callable[[RowBound, Rel], list[_Row]]](
 
 def compared(predicate: Expr) -> tuple[str, str] | None:
     """The two columns of `a = b`, in brackets or not."""
-    match predicate.parts:
-        case (Col(id=a), " = ", Col(id=b)) | ("(", Col(id=a), ") = (", Col(id=b), ")"):
+    match predicate:
+        case Infix(Column(a), "=", Column(b)) | Infix(
+            Bracketed(Column(a)), "=", Bracketed(Column(b))
+        ):
             return a, b
     return None
 

@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession, types as T
 
 from dt_jupyter.definition.validate.generated_rows import sample_rows
-from dt_jupyter.ivm import Expr, Group, Stage
+from dt_jupyter.ivm import Expr, Group, Raw, Stage, StageColumn, separated
 from dt_jupyter.model import UserFunction
 from dt_jupyter.sql import BagSql, GroupSql, literal, replace_calls
 
@@ -41,7 +41,7 @@ class StandIns:
         if not isinstance(sql, GroupSql) or not sql.top.once:
             return stage, sql
         columns = tuple(
-            replace(a, call=replace(a.call, text=self._around(a.call.text))) if a in once else a
+            replace(a, call=replace(a.call, text=self._around(a))) if a in once else a
             for once in (sql.top.once,)
             for a in sql.top.aggregates
         )
@@ -49,10 +49,10 @@ class StandIns:
         made = replace(stage, top=top)
         return made, GroupSql(made, top)
 
-    def _around(self, call: Expr) -> Expr:
-        name, *given, _ = call.parts
-        opening, closing = self.around[str(name).rstrip("(")]
-        return Expr((f"{opening}{', ' if given else ''}", *given, closing))
+    def _around(self, a: StageColumn) -> Expr:
+        opening, closing = self.around[a.function]
+        given = a.call.text.children
+        return Raw((f"{opening}{', ' if given else ''}", *separated(given), closing))
 
 
 def stand_ins(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Expr, Refusal, expr, refuse
+from dt_jupyter.ivm import Expr, Raw, Refusal, expr, refuse
 from dt_jupyter.sql.binding.scalars import function_name
 
 SAME = {
@@ -91,11 +91,7 @@ def call_parts(node: exp.Expr) -> CallParts:
 
 
 def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
-    found: list[exp.Expr] = []
-    for value in node.args.values():
-        found += [
-            v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr)
-        ]
+    found = list(node.iter_expressions())
     if len(found) == 1 and isinstance(found[0], exp.Distinct):
         return list(found[0].expressions), True
     return [f for f in found if not isinstance(f, exp.Star)], False
@@ -120,7 +116,7 @@ def settled_call(parts: CallParts, bind: BindValue, picked: tuple[Expr, ...]) ->
     if len(parts.args) not in _ARITY.get(parts.name, (1,)) or not (parts.args or parts.order):
         what = f"{parts.name} with {len(parts.args)} arguments"
         raise refuse(Refusal.AGGREGATE, what=what, known="the arguments that Spark has for it")
-    where = expr(" FILTER (WHERE {p})", p=bind(parts.condition)) if parts.condition else Expr(("",))
+    where = expr(" FILTER (WHERE {p})", p=bind(parts.condition)) if parts.condition else Raw(())
     return rule(parts, bind, where, picked)
 
 
@@ -167,7 +163,7 @@ def _listagg(parts: CallParts, bind: BindValue, where: Expr, picked: tuple[Expr,
     text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}{s})"
     text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)}){{f}}"
     own = tuple(bind(o.this) for o in parts.order)
-    given = expr(", {s}", s=separator[0]) if separator else Expr(("",))
+    given = expr(", {s}", s=separator[0]) if separator else Raw(())
     return Ordered((x, *own), expr(text, x=x, s=given, f=where, **fields))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SUPPORTED, UNRULED, Call, Expr, Refusal, Refused, expr, refuse
+from dt_jupyter.ivm import SUPPORTED, UNRULED, AggregateCall, Expr, Refusal, Refused, case, refuse
 from dt_jupyter.sql.binding.aggregate_calls import (
     PICKS,
     CallParts,
@@ -59,7 +59,7 @@ def bind_call(
     known: Mapping[exp.Expr, str],
     builtins: frozenset[str],
     picked: tuple[Expr, ...] = (),
-) -> Call:
+) -> AggregateCall:
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments. `picked` are the
     values that calls of the same SELECT pick from one row."""
     parts = call_parts(node)
@@ -69,19 +69,20 @@ def bind_call(
         check_parts(masked(part, known), builtins)
     found = settled_call(parts, lambda n: scalar(n, lookup, known), picked)
     if found is not None:
-        return Call(parts.name, found.args, found.text, parts.distinct)
+        return AggregateCall(parts.name, found.args, found.text, parts.distinct)
     return _as_written(node, parts, lambda n: scalar(n, lookup, known))
 
 
-def _as_written(node: exp.Expr, parts: CallParts, bind: Callable[[exp.Expr], Expr]) -> Call:
+def _as_written(
+    node: exp.Expr, parts: CallParts, bind: Callable[[exp.Expr], Expr]
+) -> AggregateCall:
     text, args = bind(node), tuple(map(bind, parts.args))
     if parts.condition is None:
-        return Call(parts.name, args, text, parts.distinct)
+        return AggregateCall(parts.name, args, text, parts.distinct)
     condition = bind(parts.condition)
     if not args:
-        return Call("count_if", (condition,), text, parts.distinct)
-    chosen = expr("CASE WHEN {p} THEN {x} END", p=condition, x=args[0])
-    return Call(parts.name, (chosen, *args[1:]), text, parts.distinct)
+        return AggregateCall("count_if", (condition,), text, parts.distinct)
+    return AggregateCall(parts.name, (case(condition, args[0]), *args[1:]), text, parts.distinct)
 
 
 def unruled(name: str) -> Refused:
@@ -92,7 +93,7 @@ def unruled(name: str) -> Refused:
 _KNOWN = "count, sum, avg, min, max"
 
 
-def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, Call]]:
+def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, AggregateCall]]:
     """The aggregate calls of a SELECT, each with the id of its column."""
     picked = _picked_values(calls, scope.text)
     return [

@@ -19,9 +19,12 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from dt_jupyter.ivm import (
     Aggregate,
+    AggregateCall,
     Call,
+    Cast,
     Filter,
     Generate,
+    Literal,
     Project,
     Refusal,
     Refused,
@@ -411,7 +414,7 @@ class _Binder:
         union = Union(tuple(sides), (*ids, mine, theirs))
         counts = tuple(self.ids.new(n) for n in ("l", "r"))
         calls = tuple(
-            (made, Call("sum", (col(c),), expr("SUM({x})", x=col(c))))
+            (made, AggregateCall("sum", (col(c),), Call("SUM", (col(c),))))
             for made, c in zip(counts, (mine, theirs), strict=True)
         )
         groups = Aggregate(union, ids, calls)
@@ -424,7 +427,7 @@ class _Binder:
         some = Filter(groups, (expr("({n}) > 0", n=times),))
         copies = Generate(
             some,
-            expr("EXPLODE(SEQUENCE(CAST(1 AS BIGINT), {n}))", n=times),
+            Call("EXPLODE", (Call("SEQUENCE", (Cast(Literal("1"), "BIGINT"), times)),)),
             (self.ids.new("copy"),),
         )
         return Project(copies, kept)

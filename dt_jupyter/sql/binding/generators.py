@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Expr, Refusal, expr, refuse
+from dt_jupyter.ivm import Call, Expr, Refusal, refuse
 from dt_jupyter.sql.binding.scalars import function_name
 
 _COLUMNS = {"explode": ("col",), "posexplode": ("pos", "col")}
@@ -41,10 +41,8 @@ def generator(
     made = column_names(node, given)
     if made is None:
         raise refuse(Refusal.LATERAL, what=f"the generator {name}()")
-    fields = {f"x{i}": bind(a) for i, a in enumerate(_arguments(node))}
-    call = name.removesuffix("_outer").upper()
-    text = expr(f"{call}({', '.join(f'{{{f}}}' for f in fields)})", **fields)
-    return Generator(text, name.endswith("_outer")), made
+    call = Call(name.removesuffix("_outer").upper(), tuple(map(bind, _arguments(node))))
+    return Generator(call, name.endswith("_outer")), made
 
 
 def column_names(node: exp.Expr, given: int = 0) -> tuple[str, ...] | None:

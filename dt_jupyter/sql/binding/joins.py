@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    NULL,
     Expr,
     Generate,
     Join,
@@ -18,7 +19,6 @@ from dt_jupyter.ivm import (
     Rel,
     Union,
     col,
-    expr,
     refuse,
 )
 from dt_jupyter.sql.binding.dialect import WholeSpark
@@ -139,7 +139,7 @@ class From:
         alone = match(self.ids, right, before, MatchKind.ANTI, turned)
         columns = (*before.columns, *right.columns)
         own = frozenset(right.columns)
-        nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
+        nulls = tuple((c, col(c) if c in own else NULL) for c in columns)
         both = tuple(self.ids.new(c) for c in columns)
         first = Project(inner, tuple((c, col(c)) for c in columns))
         self.replace(Union((first, Project(alone, nulls)), both))

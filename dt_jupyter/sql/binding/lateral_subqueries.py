@@ -5,19 +5,22 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    NULL,
     Aggregate,
     Expr,
+    Literal,
     MatchKind,
+    Postfix,
     Project,
     Refusal,
+    case,
     col,
-    expr as template,
     refuse,
 )
 from dt_jupyter.sql.binding.generators import is_generator
 from dt_jupyter.sql.binding.joins import From, match
 from dt_jupyter.sql.binding.scope import Scope, Split, conjuncts, with_columns
-from dt_jupyter.sql.binding.subqueries import Bind, Bound, is_null, split_of
+from dt_jupyter.sql.binding.subqueries import Bind, Bound, equal_values, split_of
 
 
 def join_lateral(made: From, node: exp.Join, scope: Scope, bind: Bind) -> None:
@@ -83,7 +86,7 @@ def _add_aggregates(made: From, bound: Bound, table: str, names: tuple[str, ...]
     if bound.rest:
         raise refuse(Refusal.NON_EQUI_JOIN, what="lateral subquery with an aggregate")
     there, before = made.ids.new("there"), made.rel.columns
-    right = with_columns(bound.rel, ((there, template("TRUE")),))
+    right = with_columns(bound.rel, ((there, Literal("TRUE")),))
     joined = match(made.ids, made.rel, right, MatchKind.LEFT, split_of(bound))
     items = tuple(
         (made.ids.new(name), _value(there, item, empty))
@@ -94,10 +97,9 @@ def _add_aggregates(made: From, bound: Bound, table: str, names: tuple[str, ...]
 
 
 def _value(there: str, item: str, empty: Expr) -> Expr:
-    if is_null(empty):
+    if empty == NULL:
         return col(item)
-    text = "CASE WHEN {t} IS NULL THEN {e} ELSE {x} END"
-    return template(text, t=col(there), e=empty, x=col(item))
+    return case(Postfix(col(there), "IS NULL"), empty, col(item))
 
 
 def _add_rows(made: From, node: exp.Join, bound: Bound, names: tuple[str, ...]) -> None:
@@ -115,12 +117,6 @@ def _add_rows(made: From, node: exp.Join, bound: Bound, names: tuple[str, ...]) 
         rest = (*on.rest, *more)
         made.replace(match(made.ids, left, rel, MatchKind.LEFT, Split(on.pairs, rest)))
         return
-    equal = tuple(_equal(a, b) for a, b in on.pairs)
+    equal = tuple(equal_values(a, b) for a, b in on.pairs)
     made.members.append(rel)
     made.on += [*equal, *on.rest, *more]
-
-
-def _equal(a: Expr, b: Expr) -> Expr:
-    if a.column:
-        return Expr((*a.parts, " = ", *b.parts))
-    return template("({a}) = {b}", a=a, b=b)

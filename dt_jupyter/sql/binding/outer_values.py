@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Aggregate, Join, Project, col, expr
+from dt_jupyter.ivm import Aggregate, Bracketed, Join, Project, col, equality
 from dt_jupyter.sql.binding.scope import Scope, Split
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
@@ -38,7 +38,7 @@ def join_outer_values(scope: Scope, correlation: Split) -> Split:
     """
     assert scope.outer is not None
     around = scope.outer.columns.values()
-    conditions = [expr("({a}) = ({b})", a=a, b=b) for a, b in correlation.pairs]
+    conditions = [equality(Bracketed(a), Bracketed(b)) for a, b in correlation.pairs]
     conditions += correlation.rest
     read = dict.fromkeys(c for c in around if any(c in e.columns for e in conditions))
     names = {c: scope.ids.new("outer") for c in read}

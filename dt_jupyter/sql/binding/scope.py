@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Expr, Filter, Join, Project, Refusal, Rel, col, expr, refuse
+from dt_jupyter.ivm import Cast, Expr, Filter, Join, Project, Refusal, Rel, col, numbered, refuse
 from dt_jupyter.model.hidden import is_hidden
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import check_scalar, scalar
@@ -23,10 +23,8 @@ class Ids:
     def new(self, name: str) -> str:
         base = name if name and not is_hidden(name) else "c"
         n = self.taken.get(base, 0) + 1
-        found = base if n == 1 else f"{base}_{n}"
-        while found in self.taken:
+        while (found := numbered(base, n)) in self.taken:
             n += 1
-            found = f"{base}_{n}"
         self.taken[base] = n
         self.taken.setdefault(found, 1)
         return found
@@ -89,7 +87,7 @@ class Scope:
         """A scalar as a condition, which a number or a text may be too."""
         text = self.scalar(node)
         is_boolean = isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean)
-        return text if is_boolean else expr("CAST({x} AS BOOLEAN)", x=text)
+        return text if is_boolean else Cast(text, "BOOLEAN")
 
     def text(self, node: exp.Expr) -> Expr:
         """The text with its columns found, for what is checked elsewhere."""

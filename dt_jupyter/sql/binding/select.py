@@ -10,14 +10,19 @@ from sqlglot import exp
 
 from dt_jupyter.ivm import (
     NOT_NULL_OF_NOTHING,
+    NULL,
     Aggregate,
+    AggregateCall,
     Call,
+    Cast,
     Expr,
     Generate,
+    Literal,
     Project,
     Refusal,
     Rel,
     Rows,
+    case,
     col,
     expr as template,
     refuse,
@@ -261,11 +266,11 @@ class Select:
         calls = list(dict.fromkeys(a for t in above for a in aggregates(t) if a not in known))
         bound = bind_calls(scope, calls)
         for _, call in bound:
-            for column in call.text.columns | {c for a in call.args for c in a.columns}:
+            for column in sorted(call.reads):
                 carried.setdefault(column, col(column))
         self.grouped_alone = not ids
         if not bound and not ids and not moved:
-            bound = [(scope.ids.new("n"), Call("count", (), template("COUNT(*)")))]
+            bound = [(scope.ids.new("n"), AggregateCall("count", (), template("COUNT(*)")))]
         if self.grouped_alone and having and keys:
             raise refuse(Refusal.SUBQUERY, what="a correlated subquery with HAVING")
         below = Project(scope.rel, tuple(carried.items())) if carried else scope.rel
@@ -304,13 +309,12 @@ class Select:
         masks = [sum(1 << (width - 1 - i) for i in range(width) if i not in s) for s in found.sets]
         kept = dict(carried)
         number = scope.ids.new("set")
-        array = template("EXPLODE(ARRAY(" + ", ".join(f"{m}L" for m in masks) + "))")
-        scope.rel = Generate(scope.rel, array, (number,))
+        array = Call("ARRAY", tuple(Literal(f"{m}L") for m in masks))
+        scope.rel = Generate(scope.rel, Call("EXPLODE", (array,)), (number,))
         for i, (key, value) in enumerate(kept.items()):
             bit = 1 << (width - 1 - i)
-            carried[key] = template(
-                "CASE WHEN ({g} & " + f"{bit}L) = 0 THEN {{x}} END", g=col(number), x=value
-            )
+            there = template("({g} & " + f"{bit}L) = 0", g=col(number))
+            carried[key] = case(there, value)
         carried[number] = col(number)
         for text in above:
             for call in text.find_all(exp.Grouping, exp.GroupingId):
@@ -341,7 +345,7 @@ class Select:
         )
         return made
 
-    def _of_no_rows(self, item: exp.Expr, calls: Mapping[str, Call]) -> Expr:
+    def _of_no_rows(self, item: exp.Expr, calls: Mapping[str, AggregateCall]) -> Expr:
         """The item's value where no row is aggregated: counts are 0, the rest is NULL."""
         if has_subquery(item):
             raise refuse(Refusal.SUBQUERY, what="a subquery beside an aggregate in a subquery")
@@ -352,9 +356,9 @@ class Select:
         text = self.scope.text(item)
         inside = item.walk(prune=lambda n: n in self.scope.known)
         if not zero and all(n in self.scope.known or isinstance(n, _STRICT) for n in inside):
-            return template("NULL")
-        values = {c: "CAST(0 AS BIGINT)" if c in zero else "NULL" for c in text.columns}
-        return Expr(tuple(p if isinstance(p, str) else values[p.id] for p in text.parts))
+            return NULL
+        none = Cast(Literal("0"), "BIGINT")
+        return text.rewritten(lambda e: (none if e.column in zero else NULL) if e.column else e)
 
     def _having(self, having: exp.Expr | None) -> None:
         if having is None:

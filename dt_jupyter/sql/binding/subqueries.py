@@ -12,17 +12,25 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    NULL,
     Aggregate,
+    AggregateCall,
+    Bracketed,
     Call,
-    Col,
     Expr,
+    Infix,
     Join,
+    Literal,
     MatchKind,
+    Postfix,
+    Prefix,
     Project,
     Refusal,
     Rel,
     Union,
+    case,
     col,
+    equality,
     expr as template,
     refuse,
 )
@@ -190,7 +198,7 @@ def _exists(scope: Scope, bound: Bound, negated: bool) -> None:
         _semi(scope, bound, MatchKind.ANTI if negated else MatchKind.SEMI)
         return
     some = _any(scope, bound.rel)
-    scope.filter([template("NOT {x}" if negated else "{x}", x=col(some))])
+    scope.filter([Prefix("NOT", col(some)) if negated else col(some)])
 
 
 def _any(scope: Scope, rel: Rel) -> str:
@@ -201,8 +209,8 @@ def _any(scope: Scope, rel: Rel) -> str:
     return some
 
 
-def _count() -> Call:
-    return Call("count", (), template("COUNT(*)"))
+def _count() -> AggregateCall:
+    return AggregateCall("count", (), template("COUNT(*)"))
 
 
 def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
@@ -221,16 +229,17 @@ def _is_false(scope: Scope, node: exp.In, value: str, bind: Bind) -> Expr:
     """Whether x IN (B) is FALSE, and not NULL, of a row that has no partner in B."""
     again = bind(node.args["query"], scope)
     (item,) = again.items
-    is_null = template("{x} IS NULL", x=col(item))
+    is_null = Postfix(col(item), "IS NULL")
     rows, nulls = scope.ids.new("n"), scope.ids.new("n")
     calls = (
         (rows, _count()),
-        (nulls, Call("count_if", (is_null,), template("COUNT_IF({x})", x=is_null))),
+        (nulls, AggregateCall("count_if", (is_null,), Call("COUNT_IF", (is_null,)))),
     )
     empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
     facts = ((empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls))))
     scope.join(Project(Aggregate(again.rel, (), calls), facts))
-    return template("{e} OR ({x} IS NOT NULL AND {w})", e=col(empty), x=col(value), w=col(whole))
+    unknown = Infix(Postfix(col(value), "IS NOT NULL"), "AND", col(whole))
+    return Infix(col(empty), "OR", Bracketed(unknown))
 
 
 def _no_partner(scope: Scope, node: exp.In, bind: Bind) -> str:
@@ -238,11 +247,12 @@ def _no_partner(scope: Scope, node: exp.In, bind: Bind) -> str:
     bound = _in(scope, node, bind)
     if len(bound.pairs) != 1 or bound.rest:
         maybe = _mark(scope, _that_may_be(bound))
-        return scope.column(template("NOT {m}", m=col(maybe)), "mark")
+        return scope.column(Prefix("NOT", col(maybe)), "mark")
     value = scope.column(bound.pairs[0][0])
     there = _mark(scope, replace(bound, pairs=((col(value), bound.pairs[0][1]),)))
     is_false = _is_false(scope, node, value, bind)
-    return scope.column(template("NOT {t} AND ({f})", t=col(there), f=is_false), "mark")
+    both = Infix(Prefix("NOT", col(there)), "AND", Bracketed(is_false))
+    return scope.column(both, "mark")
 
 
 def _that_may_be(bound: Bound) -> Bound:
@@ -267,9 +277,9 @@ def _mark(scope: Scope, bound: Bound) -> str:
     keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
     distinct = Aggregate(Project(bound.rel, tuple((k, col(k)) for k in keys)), keys, ())
     there = scope.ids.new("there")
-    right = with_columns(distinct, ((there, template("TRUE")),))
+    right = with_columns(distinct, ((there, Literal("TRUE")),))
     scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, split_of(bound))
-    return scope.column(template("{t} IS NOT NULL", t=col(there)), "mark")
+    return scope.column(Postfix(col(there), "IS NOT NULL"), "mark")
 
 
 def _mark_by_condition(scope: Scope, bound: Bound) -> str:
@@ -278,7 +288,7 @@ def _mark_by_condition(scope: Scope, bound: Bound) -> str:
     mark, columns = scope.ids.new("mark"), scope.rel.columns
     sides = tuple(
         with_columns(match(scope.ids, scope.rel, bound.rel, kind, split_of(bound)), ((mark, said),))
-        for kind, said in ((MatchKind.SEMI, template("TRUE")), (MatchKind.ANTI, template("FALSE")))
+        for kind, said in ((MatchKind.SEMI, Literal("TRUE")), (MatchKind.ANTI, Literal("FALSE")))
     )
     scope.rel = Union(sides, (*columns, mark))
     return mark
@@ -308,25 +318,21 @@ def _value_of_keys(scope: Scope, bound: Bound, rel: Rel, value: Expr, rejects_nu
     """The value joined in by the columns that the subquery is correlated on; `value` is computed
     above the join, so that a key of no row here cannot fail."""
     empty = bound.empty[0] if bound.empty else None
-    if rejects_null and (empty is None or is_null(empty)):
-        on = tuple(
-            Expr((*a.parts, " = ", Col(b))) if a.column else template("({a}) = {b}", a=a, b=col(b))
-            for a, b in bound.pairs
-        )
+    if rejects_null and (empty is None or empty == NULL):
+        on = tuple(equal_values(a, col(b)) for a, b in bound.pairs)
         scope.rel = Join((scope.rel, rel), on)
         return scope.column(value, "value")
-    if empty is None or is_null(empty):
+    if empty is None or empty == NULL:
         scope.rel = match(scope.ids, scope.rel, rel, MatchKind.LEFT, split_of(bound))
         return scope.column(value, "value")
     there = scope.ids.new("there")
-    right = with_columns(rel, ((there, template("TRUE")),))
+    right = with_columns(rel, ((there, Literal("TRUE")),))
     scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, split_of(bound))
-    found = template("CASE WHEN {t} IS NULL THEN {e} ELSE {x} END", t=col(there), e=empty, x=value)
-    return scope.column(found, "value")
+    return scope.column(case(Postfix(col(there), "IS NULL"), empty, value), "value")
 
 
-def is_null(e: Expr) -> bool:
-    return e.sql(str).strip() == "NULL"
+def equal_values(a: Expr, b: Expr) -> Expr:
+    return equality(a if a.column else Bracketed(a), b)
 
 
 def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Expr]:
@@ -334,12 +340,8 @@ def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Ex
     (item,) = bound.items
     rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
     rows, value = scope.ids.new("n"), scope.ids.new("m")
-    largest = Call("max", (col(item),), template("MAX({x})", x=col(item)))
+    largest = AggregateCall("max", (col(item),), Call("MAX", (col(item),)))
     groups = Aggregate(rel, keys, ((rows, _count()), (value, largest)))
-    message = "a subquery used as an expression returned more than one row"
-    one = template(
-        "CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END",
-        n=col(rows),
-        m=col(value),
-    )
-    return groups, one
+    message = Literal("'a subquery used as an expression returned more than one row'")
+    several = Infix(col(rows), ">", Literal("1"))
+    return groups, case(several, Call("RAISE_ERROR", (message,)), col(value))

@@ -6,14 +6,13 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SAMPLED, Expr, Filter, Refusal, Rel, Rows, col, expr, refuse
+from dt_jupyter.ivm import Filter, Refusal, Rel, Rows, refuse, sample_condition
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import column_names
 from dt_jupyter.sql.binding.limit_clause import limited_to
 from dt_jupyter.sql.binding.scalars import check_scalar, function_name
 from dt_jupyter.sql.binding.scope import Ids, NamedRelation
 
-_BUCKETS = 1_000_000_000
 _RANGE = ("id",)
 
 
@@ -47,16 +46,7 @@ def sampled(rel: Rel, sample: exp.TableSample) -> Rel:
     seed = sample.args.get("seed")
     if seed is None:
         raise refuse(Refusal.SAMPLE)
-    return Filter(rel, (_in_sample(rel, _count(seed), _share(sample)),))
-
-
-def _in_sample(rel: Rel, seed: int, share: Decimal) -> Expr:
-    columns = ", ".join(f"{{c{i}}}" for i in range(len(rel.columns)))
-    below = int(share * _BUCKETS)
-    return expr(
-        f"{SAMPLED}{seed}L, {columns}), {_BUCKETS}L) < {below}",
-        **{f"c{i}": col(c) for i, c in enumerate(rel.columns)},
-    )
+    return Filter(rel, (sample_condition(rel.columns, _count(seed), _share(sample)),))
 
 
 def _share(sample: exp.TableSample) -> Decimal:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Expr, Generate, Refusal, col, expr, refuse
+from dt_jupyter.ivm import Call, Expr, Generate, Refusal, col, expr, refuse
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.binding.scope import Scope
@@ -121,10 +121,9 @@ def bind_time_windows(scope: Scope, nodes: Iterable[exp.Expr]) -> None:
 
 def _each(scope: Scope, windows: list[str]) -> str:
     """A row for each of these columns."""
-    fields = {f"w{i}": col(w) for i, w in enumerate(windows)}
-    array = expr("EXPLODE(ARRAY(" + ", ".join("{" + f + "}" for f in fields) + "))", **fields)
+    array = Call("ARRAY", tuple(map(col, windows)))
     made = scope.ids.new("window")
-    scope.rel = Generate(scope.rel, array, (made,))
+    scope.rel = Generate(scope.rel, Call("EXPLODE", (array,)), (made,))
     return made
 
 

@@ -10,12 +10,15 @@ from dt_jupyter.ivm import (
     SETTLING,
     SUPPORTED,
     UNRULED,
+    Call,
     Expr,
+    Infix,
+    Raw,
     Refusal,
     Window,
     WindowCall,
+    case,
     col,
-    expr as template,
     refuse,
 )
 from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
@@ -97,21 +100,15 @@ def _nth(scope: Scope, node: exp.Window) -> tuple[list[WindowCall], Expr] | None
     if _frame(node.args.get("spec")) not in _UP_TO_PEERS:
         return None
     terms = tuple(scope.scalar(o) for o in order.expressions)
-    counted, x = template("COUNT(*)"), scope.scalar(bare.this)
-    if isinstance(inner, exp.IgnoreNulls):
-        counted = template("COUNT({x})", x=x)
+    x = scope.scalar(bare.this)
+    counted = Call("COUNT", (x if isinstance(inner, exp.IgnoreNulls) else Raw(("*",)),))
     rows, value = scope.ids.new("w"), scope.ids.new("w")
     calls = [
         WindowCall(rows, counted, terms, "", total=False, settles=False),
         WindowCall(value, _function(scope, inner), terms, _WHOLE, total=True, settles=True),
     ]
-    there = template(
-        "CASE WHEN {r} >= {n} THEN {v} END",
-        r=col(rows),
-        n=scope.scalar(bare.args["offset"]),
-        v=col(value),
-    )
-    return calls, there
+    there = Infix(col(rows), ">=", scope.scalar(bare.args["offset"]))
+    return calls, case(there, col(value))
 
 
 def _with_name(node: exp.Window, named: dict[str, exp.Window]) -> exp.Window:

@@ -9,99 +9,129 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from dt_jupyter.ivm import Refusal, refuse
+from dt_jupyter.ivm import (
+    Call,
+    Case,
+    Cast,
+    Expr,
+    Literal,
+    Postfix,
+    Raw,
+    Refusal,
+    case,
+    col,
+    equality,
+    refuse,
+    separated,
+)
 from dt_jupyter.model import quote
 
 _PLAIN = re.compile(
     r"(boolean|tinyint|smallint|int|bigint|date|timestamp|timestamp_ntz|decimal\(\d+,\d+\))\Z"
 )
 _TEXT = re.compile(r"(string|char|varchar)\b")
-_NESTED = "CASE WHEN"
-"""How the text of a nested value begins, which is not NULL where the value is."""
 
 
 def content_hash(
     columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]] = ()
 ) -> tuple[str, str]:
-    """Two Spark SQL expressions over columns (name, type); Refused for a type without one.
+    """The text of `hash_calls`."""
+    values = _hashed(columns, added).sql(quote)
+    return f"XXHASH64({values})", f"XXHASH64('dt', {values})"
+
+
+def hash_calls(
+    columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]] = ()
+) -> tuple[Expr, Expr]:
+    """Two expressions over columns (name, type); Refused for a type without one.
 
     Where all columns of `added` are NULL, the hash is that of a row without them: XXHASH64 skips
     NULLs. So rows that were stored before these columns came keep their hashes.
     """
-    parts, nulls = [], []
+    values = _hashed(columns, added)
+    return Call("XXHASH64", (values,)), Call("XXHASH64", (Literal("'dt'"), values))
+
+
+def _hashed(columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) -> Expr:
+    """The arguments of the hash: which columns are NULL, and their values."""
+    parts, nulls = list[Expr](), list[Expr]()
     for name, type_ in columns:
-        parts.append(_value(quote(name), type_, name))
-        nulls.append(f"CASE WHEN {quote(name)} IS NULL THEN '1' ELSE '0' END")
-    mask = f"CONCAT({', '.join(nulls)})" if nulls else "''"
-    later = [_if_there(i, name, type_) for i, (name, type_) in enumerate(added)]
-    body = ", ".join([mask, *parts, *later])
-    return f"XXHASH64({body})", f"XXHASH64('dt', {body})"
+        x = col(name)
+        parts += _value(x, type_, name)
+        nulls.append(Raw(("CASE WHEN ", x, " IS NULL THEN '1' ELSE '0' END")))
+    mask = Call("CONCAT", tuple(nulls)) if nulls else Literal("''")
+    later = [e for i, (name, type_) in enumerate(added) for e in _if_there(i, name, type_)]
+    return Raw(separated((mask, *parts, *later)))
 
 
-def _if_there(number: int, name: str, type_: str) -> str:
-    """A column's number and value; NULLs where it is NULL."""
-    text, there = _value(quote(name), type_, name), f"CASE WHEN {quote(name)} IS NOT NULL THEN"
-    if text.startswith(_NESTED):
-        text = f"{there} {text} END"
-    return f"{there} '{number}' END, {text}"
+def _if_there(number: int, name: str, type_: str) -> tuple[Expr, ...]:
+    """A column's number and value; NULLs where it is NULL, as text of a nested value is not."""
+    there, values = Postfix(col(name), "IS NOT NULL"), _value(col(name), type_, name)
+    if isinstance(values[0], Case):
+        values = (case(there, values[0]),)
+    return (case(there, Literal(f"'{number}'")), *values)
 
 
-def exact_text(text: str, type_: str, name: str) -> str:
-    """SQL for an injective text of a value, NULL and nested ones included; Refused for a type
-    without one. Texts of several values may be put one behind the other."""
-    return _nested(text, type_.lower(), name, 0)
+def exact_text(x: Expr, type_: str, name: str) -> Expr:
+    """An injective text of a value, NULL and nested ones included; Refused for a type without one.
+    Texts of several values may be put one behind the other."""
+    return _nested(x, type_.lower(), name, 0)
 
 
-def _value(text: str, type_: str, name: str) -> str:
+def _value(x: Expr, type_: str, name: str) -> tuple[Expr, ...]:
     kind = type_.lower()
-    if _PLAIN.match(kind):
-        return text
+    if _PLAIN.match(kind) or kind == "binary":
+        return (x,)
     if _TEXT.match(kind):
-        return f"CAST({text} AS BINARY)"
+        return (Cast(x, "BINARY"),)
     if kind in ("float", "double"):
         # The texts of other floats differ by Java's release.
-        return f"{text}, CASE WHEN {text} = CAST(0 AS {kind}) THEN CAST({text} AS STRING) END"
-    if kind == "binary":
-        return text
-    return _nested(text, kind, name, 0)
+        return x, case(equality(x, Cast(Literal("0"), kind)), Cast(x, "STRING"))
+    return (_nested(x, kind, name, 0),)
 
 
-def _nested(text: str, kind: str, name: str, depth: int) -> str:
+def _nested(x: Expr, kind: str, name: str, depth: int) -> Expr:
     """An injective text of a nested value: lengths before parts, 'N' for NULL."""
     if _PLAIN.match(kind) or kind in ("float", "double"):
-        return _framed(f"CAST({text} AS STRING)")
+        return _framed(Cast(x, "STRING"))
     if _TEXT.match(kind) or kind == "binary":
-        return _framed(f"HEX(CAST({text} AS BINARY))")
+        return _framed(Call("HEX", (Cast(x, "BINARY"),)))
     if kind.startswith("array<"):
-        x = f"x{depth}"
-        inner = _nested(x, kind[6:-1], name, depth + 1)
-        return _listed(text, f"TRANSFORM({text}, {x} -> {inner})")
+        inner = _nested(Raw((f"x{depth}",)), kind[6:-1], name, depth + 1)
+        return _listed(x, Call("TRANSFORM", (x, Raw((f"x{depth} -> ", inner)))))
     if kind.startswith("struct<"):
-        fields = [_nested(f"{text}.{quote(f)}", t, name, depth) for f, t in fields_of(kind[7:-1])]
-        return f"CASE WHEN {text} IS NULL THEN 'N' ELSE CONCAT('S', {', '.join(fields)}) END"
+        fields = (_nested(_field(x, quote(f)), t, name, depth) for f, t in fields_of(kind[7:-1]))
+        return _or_null(x, Call("CONCAT", (Literal("'S'"), *fields)))
     if kind.startswith("map<"):
-        key, value = split_types(kind[4:-1])
-        return _map(text, key, value, name, depth)
+        return _map(x, split_types(kind[4:-1]), name, depth)
     raise refuse(Refusal.TYPE, what=name, type=kind)
 
 
-def _map(text: str, key: str, value: str, name: str, depth: int) -> str:
-    x = f"x{depth}"
-    entry = (
-        f"CONCAT({_nested(f'{x}.key', key, name, depth + 1)}, "
-        f"{_nested(f'{x}.value', value, name, depth + 1)})"
-    )
-    return _listed(text, f"ARRAY_SORT(TRANSFORM(MAP_ENTRIES({text}), {x} -> {entry}))")
+def _map(x: Expr, types: list[str], name: str, depth: int) -> Expr:
+    both = zip(("key", "value"), types, strict=True)
+    parts = (_nested(Raw((f"x{depth}.{part}",)), t, name, depth + 1) for part, t in both)
+    entry = Raw((f"x{depth} -> ", Call("CONCAT", tuple(parts))))
+    entries = Call("TRANSFORM", (Call("MAP_ENTRIES", (x,)), entry))
+    return _listed(x, Call("ARRAY_SORT", (entries,)))
 
 
-def _listed(text: str, items: str) -> str:
-    """The framed items of `text` after their number; NULL is no empty list."""
-    framed = f"CONCAT(SIZE({text}), '#', ARRAY_JOIN({items}, ''))"
-    return f"CASE WHEN {text} IS NULL THEN 'N' ELSE {framed} END"
+def _field(x: Expr, name: str) -> Expr:
+    return Raw((x, f".{name}"))
 
 
-def _framed(text: str) -> str:
-    return f"COALESCE(CONCAT(LENGTH({text}), ':', {text}), 'N')"
+def _or_null(x: Expr, text: Expr) -> Expr:
+    return case(Postfix(x, "IS NULL"), Literal("'N'"), text)
+
+
+def _listed(x: Expr, items: Expr) -> Expr:
+    """The framed items of `x` after their number; NULL is no empty list."""
+    joined = Call("ARRAY_JOIN", (items, Literal("''")))
+    return _or_null(x, Call("CONCAT", (Call("SIZE", (x,)), Literal("'#'"), joined)))
+
+
+def _framed(text: Expr) -> Expr:
+    framed = Call("CONCAT", (Call("LENGTH", (text,)), Literal("':'"), text))
+    return Call("COALESCE", (framed, Literal("'N'")))
 
 
 def split_types(body: str) -> list[str]:

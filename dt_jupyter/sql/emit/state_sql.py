@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from dt_jupyter.ivm import (
     End,
@@ -111,9 +112,8 @@ class GroupSql:
         statement of a change that calls a function."""
         values = {}
         for name, a in self.once:
-            opening, *given, closing = a.call.text.parts  # the function's name and its brackets
-            arguments = ", ".join(map(quote, self._arguments(a))) if given else ""
-            values[name] = f"{opening}{arguments}{closing}"
+            arguments = tuple(map(col, self._arguments(a))) if a.call.text.children else ()
+            values[name] = a.call.text.with_children(arguments).sql(quote)
         items = [f"{values[c]} AS {quote(c)}" if c in values else quote(c) for c in self.columns]
         return f"SELECT {_list([*items, OP])}\nFROM {new}"
 
@@ -327,7 +327,7 @@ class BagSql:
     def columns(self) -> tuple[str, ...]:
         return (*STORED_ID, *HASH, *self.names)
 
-    @property
+    @cached_property
     def _hashes(self) -> tuple[str, str]:
         known = dict(zip(self.names, self.types, strict=True))
         first = ((n, t) for n, t in known.items() if n not in self.added)

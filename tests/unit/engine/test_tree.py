@@ -7,11 +7,12 @@ import pytest
 from dt_jupyter.ivm import (
     OPERATORS,
     Aggregate,
+    AggregateCall,
     Bag,
-    Call,
     Filter,
     Generate,
     Group,
+    Infix,
     Join,
     Match,
     MatchKind,
@@ -28,6 +29,7 @@ from dt_jupyter.ivm import (
     WindowCall,
     col,
     compile_stages,
+    equality,
     expr,
 )
 from dt_jupyter.ivm.explain import Size, estimated, tree
@@ -42,7 +44,7 @@ NODES: tuple[tuple[Rel, str, Size], ...] = (
     (Project(A, (("p", col("x")),)), "projection of 1 column", Size(1000, 10)),
     (Filter(A, (expr("TRUE"),)), "filter by 1 condition", Size(500, 5)),
     (
-        Join((A, B), (expr("{x} = {u}", x=col("x"), u=col("u")),)),
+        Join((A, B), (equality(col("x"), col("u")),)),
         "join of 2 inputs",
         Size(1000, 10),
     ),
@@ -50,7 +52,7 @@ NODES: tuple[tuple[Rel, str, Size], ...] = (
     (Match(A, B, MatchKind.SEMI, (("x", "u"),)), "semi join on (x)", Size(500, 10)),
     (Match(A, B, MatchKind.ANTI, (("x", "u"),)), "anti join on (x)", Size(500, 10)),
     (
-        Match(A, B, MatchKind.LEFT, (), (expr("{x} < {u}", x=col("x"), u=col("u")),)),
+        Match(A, B, MatchKind.LEFT, (), (Infix(col("x"), "<", col("u")),)),
         "left join on a condition: Δ of both sides",
         Size(1000, 10),
     ),
@@ -85,8 +87,8 @@ def test_a_hidden_stage_stands_below_the_table_with_its_state() -> None:
     def types(rel: Rel) -> dict[str, str]:
         return dict.fromkeys(rel.columns, "int") | {"n__0": "int", "m__0": "int"}
 
-    largest = Call("max", (col("y"),), expr("MAX({y})", y=col("y")))
-    middle = Call("median", (col("y"),), expr("MEDIAN({y})", y=col("y")))
+    largest = AggregateCall("max", (col("y"),), expr("MAX({y})", y=col("y")))
+    middle = AggregateCall("median", (col("y"),), expr("MEDIAN({y})", y=col("y")))
     groups = Aggregate(A, ("x",), (("n", largest), ("m", middle)))
     stages = compile_stages(Top(groups, (col("n"),), 3), ("x", "n", "m"), types)
     drawn = tree(stages, {"a": "t", "stage:0": "hidden stage 0"}, {"stage:0": Size(12)})
@@ -111,7 +113,7 @@ def test_a_key_has_the_name_that_the_query_gives_it() -> None:
     made = Project(
         read, (("country_2", col("country_2")), ("day_4", expr("DATE({t})", t=col("day_3"))))
     )
-    count = StageColumn("n", Call("count", (), expr("COUNT(*)")), "bigint", None)
+    count = StageColumn("n", AggregateCall("count", (), expr("COUNT(*)")), "bigint", None)
     outputs = (("land", col("country_2")), ("n", col("n")))
     group = Group(("country_2", "day_4"), (count,))
     stages = (Stage("stage:0", made, group, outputs), Stage("stage:1", made, group, outputs))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind
-from dt_jupyter.ivm import Call, Expr, col
+from dt_jupyter.ivm import AggregateCall, col, expr
 from dt_jupyter.ivm.aggregates import initial, keep, weighted
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
@@ -27,7 +27,7 @@ def test_values_that_do_not_fit_are_counted(precision: int, scale: int) -> None:
     )
     kinds = tuple((f.name, arrow_value_kind(f.type)) for f in table.schema)
     type_ = f"decimal({precision},{scale})"
-    call = Call("sum", (col("x"),), Expr(("sum(", *col("x").parts, ")")), False)
+    call = AggregateCall("sum", (col("x"),), expr("sum({x})", x=col("x")))
     kept = keep(call, "s", f"decimal(38,{scale})", (type_,))
     assert kept is not None
     assert kept.outside

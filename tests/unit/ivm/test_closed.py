@@ -22,6 +22,7 @@ from dt_jupyter.ivm import (
     OPERATORS,
     TABLES,
     Aggregate,
+    AggregateCall,
     Bag,
     Call,
     End,
@@ -45,6 +46,7 @@ from dt_jupyter.ivm import (
     col,
     compile_stages,
     differentiate,
+    equality,
     equivalent,
     expr,
     flows,
@@ -74,7 +76,7 @@ from tests.unit.small_worlds import Duck, World
 
 A = Scan("s", (("a", "a"), ("b", "b")))
 B = Scan("t", (("c", "a"), ("d", "b")))
-SAME = expr("{a} = {c}", a=col("a"), c=col("c"))
+SAME = equality(col("a"), col("c"))
 NUMBER = WindowCall("w", expr("ROW_NUMBER()"), (col("b"),), "", True, True)
 SAMPLES: dict[type[Rel], Rel] = {
     Scan: A,
@@ -84,10 +86,10 @@ SAMPLES: dict[type[Rel], Rel] = {
     Join: Join((A, B), (SAME,)),
     Match: Match(A, B, MatchKind.LEFT, (("a", "c"),)),
     Union: Union((A, B), ("u", "v")),
-    Generate: Generate(A, expr("EXPLODE(ARRAY({x}, 1))", x=col("a")), ("e",)),
+    Generate: Generate(A, Call("EXPLODE", (expr("ARRAY({x}, 1)", x=col("a")),)), ("e",)),
     Window: Window(A, ("a",), (NUMBER,)),
     Top: Top(A, (col("a"),), 2),
-    Aggregate: Aggregate(A, ("a",), (("n", Call("count", (), expr("COUNT(*)"))),)),
+    Aggregate: Aggregate(A, ("a",), (("n", AggregateCall("count", (), expr("COUNT(*)"))),)),
     Restrict: Restrict(A, B, (("a", "c"),)),
 }
 WORLD = World(

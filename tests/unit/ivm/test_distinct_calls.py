@@ -13,8 +13,8 @@ import pytest
 import dt_jupyter.ivm.distinct_calls as rule
 from dt_jupyter.ivm import (
     Aggregate,
+    AggregateCall,
     Bag,
-    Call,
     Group,
     Rel,
     Stage,
@@ -185,8 +185,12 @@ def every_row(node: Aggregate, args: Any, number: int) -> tuple[Rel, tuple[str, 
     return groups.input, names
 
 
-def rows_of_all_members(call: Call, names: tuple[str, ...]) -> Call:
-    return Call("count", (), expr("COUNT(*)")) if call.function == "count" else _OVER(call, names)
+def rows_of_all_members(call: AggregateCall, names: tuple[str, ...]) -> AggregateCall:
+    return (
+        AggregateCall("count", (), expr("COUNT(*)"))
+        if call.function == "count"
+        else _OVER(call, names)
+    )
 
 
 _GROUPS, _OVER = rule._groups, rule._over

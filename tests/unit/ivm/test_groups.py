@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from dt_jupyter.ivm import (
     Aggregate,
-    Call,
+    AggregateCall,
     End,
     Expr,
     Filter,
@@ -79,17 +79,21 @@ def _described(text: str) -> dict[str, str]:
 class Case:
     """An aggregate, with the text by which DuckDB computes it from the rows of `k`, `b`, `c`."""
 
-    call: Call
+    call: AggregateCall
     wanted: str
     kept: bool
 
 
-def _call(function: str, *args: Expr, text: Expr | None = None, distinct: bool = False) -> Call:
+def _call(
+    function: str, *args: Expr, text: Expr | None = None, distinct: bool = False
+) -> AggregateCall:
     listed = args[0] if args else expr("*")
     for more in args[1:]:
         listed = expr("{a}, {b}", a=listed, b=more)
     word = "DISTINCT " if distinct else ""
-    return Call(function, args, text or expr(function + "(" + word + "{x})", x=listed), distinct)
+    return AggregateCall(
+        function, args, text or expr(function + "(" + word + "{x})", x=listed), distinct
+    )
 
 
 B, C = col("ib"), col("ic")

@@ -15,6 +15,7 @@ from dt_jupyter.ivm import (
     End,
     Expr,
     Filter,
+    Infix,
     Match,
     MatchKind,
     Project,
@@ -31,6 +32,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.model.hidden import ROW_ID
 from tests.cases import some
+from tests.unit.expressions import read
 from tests.unit.ivm_lab import WEIGHT, Search
 from tests.unit.small_worlds import CHANGES, SOURCES, Duck, duck_quote, literal_rows, random_world
 
@@ -123,22 +125,22 @@ def test_every_operator_has_a_rule() -> None:
 def branch(condition: str, end: str = "a") -> Rel:
     """A filter of the source s, with columns of its own."""
     source = scan("s", end)
-    fields = {"a": col(source.columns[0]), "b": col(source.columns[1])}
-    return Filter(source, (expr(condition, **fields),))
+    first, second = source.columns
+    return Filter(source, (read(condition, a=first, b=second),))
 
 
 @pytest.mark.parametrize(
     ("p", "q"),
     [
-        ("{a} = 1", "{a} = 2"),
-        ("{a} = 'north'", "{a} = 'south'"),
-        ("{a} < 5", "{a} >= 5"),
-        ("{a} > 5", "{a} <= 5"),
-        ("{a} > 5", "{a} < 5"),
-        ("{a} = 5", "{a} > 5"),
-        ("{a} IS NULL", "{a} = 5"),
-        ("{a} IS NULL", "NOT {a} IS NULL"),
-        ("{a} LIKE 'x%'", "NOT {a} LIKE 'x%'"),
+        ("a = 1", "a = 2"),
+        ("a = 'north'", "a = 'south'"),
+        ("a < 5", "a >= 5"),
+        ("a > 5", "a <= 5"),
+        ("a > 5", "a < 5"),
+        ("a = 5", "a > 5"),
+        ("a IS NULL", "a = 5"),
+        ("a IS NULL", "NOT a IS NULL"),
+        ("a LIKE 'x%'", "NOT a LIKE 'x%'"),
     ],
 )
 def test_branches_that_exclude_each_other_share_no_row(p: str, q: str) -> None:
@@ -149,17 +151,17 @@ def test_branches_that_exclude_each_other_share_no_row(p: str, q: str) -> None:
 @pytest.mark.parametrize(
     ("p", "q"),
     [
-        ("{a} = 1", "{a} = 1"),
-        ("{a} = 1", "{b} = 2"),
-        ("{a} = 't'", "{a} = 'true'"),
-        ("{a} = 'x'", "{a} = 'X'"),
-        ("{a} = 1", "{a} = 1.0"),
-        ("{a} = 01", "{a} = 1"),
-        ("{a} = '1'", "{a} = '1.0'"),
-        ("{a} < 5", "{a} >= 4"),
-        ("{a} < 5", "{a} <= 5"),
-        ("{a} IS NULL", "{a} IS NULL"),
-        ("{a} IS NULL", "{b} IS NOT NULL"),
+        ("a = 1", "a = 1"),
+        ("a = 1", "b = 2"),
+        ("a = 't'", "a = 'true'"),
+        ("a = 'x'", "a = 'X'"),
+        ("a = 1", "a = 1.0"),
+        ("a = 01", "a = 1"),
+        ("a = '1'", "a = '1.0'"),
+        ("a < 5", "a >= 4"),
+        ("a < 5", "a <= 5"),
+        ("a IS NULL", "a IS NULL"),
+        ("a IS NULL", "b IS NOT NULL"),
     ],
 )
 def test_branches_that_may_share_a_row_are_refused(p: str, q: str) -> None:
@@ -183,7 +185,7 @@ def test_a_full_outer_join_is_a_union_whose_branches_do_not_meet() -> None:
 
 @pytest.mark.parametrize(("other", "told"), [(MatchKind.ANTI, True), (MatchKind.SEMI, False)])
 def test_rows_with_a_partner_are_none_of_those_without(other: MatchKind, told: bool) -> None:
-    on = (expr("{a} < {b}", a=col("p0"), b=col("q0")),)
+    on = (Infix(col("p0"), "<", col("q0")),)
     sides = [
         Match(scan("s", "p"), scan("t", "q"), kind, (), on) for kind in (MatchKind.SEMI, other)
     ]

@@ -9,11 +9,12 @@ import pytest
 from dt_jupyter.ivm import (
     OPERATORS,
     Aggregate,
-    Call,
+    AggregateCall,
     End,
     Expr,
     Filter,
     Generate,
+    Infix,
     Join,
     Match,
     MatchKind,
@@ -29,6 +30,7 @@ from dt_jupyter.ivm import (
     at,
     col,
     differentiate,
+    equality,
     expr,
     monotone,
     scans,
@@ -73,13 +75,13 @@ def test_an_update_that_leaves_the_filter_is_a_delete() -> None:
 
 
 def test_rows_that_meet_in_a_join_by_changes_on_both_sides_come_once() -> None:
-    joined = Join((scan("s", "p"), scan("t", "q")), (expr("{x} = {y}", x=col("p0"), y=col("q0")),))
+    joined = Join((scan("s", "p"), scan("t", "q")), (equality(col("p0"), col("q0")),))
     w = world({"s": [], "t": [(1, 7)]}, {"s": [(1, 5)], "t": [(1, 8), (1, 8)]})
     assert change(joined, w) == {(1, 5, 1, 8): 2}
 
 
 def test_a_self_join_sees_the_change_on_both_of_its_sides() -> None:
-    joined = Join((scan("s", "p"), scan("s", "q")), (expr("{x} = {y}", x=col("p0"), y=col("q0")),))
+    joined = Join((scan("s", "p"), scan("s", "q")), (equality(col("p0"), col("q0")),))
     w = world({"s": [(1, 0)]}, {"s": [(1, 0), (1, 1)]})
     assert change(joined, w) == {(1, 0, 1, 1): 1, (1, 1, 1, 0): 1, (1, 1, 1, 1): 1}
 
@@ -113,7 +115,7 @@ def test_a_row_whose_key_is_null_has_no_partner() -> None:
 
 
 def test_a_partner_that_fails_the_further_condition_is_none() -> None:
-    bought = expr("{x} < {y}", x=col("p1"), y=col("q1"))
+    bought = Infix(col("p1"), "<", col("q1"))
     w = world({"s": [(1, 5)]}, {"t": [(1, 4)]})
     assert change(matched(MatchKind.LEFT, bought), w) == {}
     assert change(matched(MatchKind.LEFT), w) == {(1, 5, None, None): -1, (1, 5, 1, 4): 1}
@@ -298,14 +300,14 @@ def test_pruning_leaves_out_a_window_that_nothing_uses() -> None:
 
 
 def test_pruning_keeps_the_one_row_of_an_aggregate_that_nothing_uses() -> None:
-    count = Aggregate(scan("t", "q"), (), (("n", Call("count", (), expr("COUNT(*)"))),))
+    count = Aggregate(scan("t", "q"), (), (("n", AggregateCall("count", (), expr("COUNT(*)"))),))
     beside = Project(Join((scan("s", "p"), count), ()), (("x", col("p0")),))
     duck = Duck(world({}, {"s": [(1, 1)]}))
     assert duck.rows(at(simplify(beside), End.NEW)) == [(1,)]
 
 
 def test_a_filter_that_reads_one_side_of_a_join_meets_the_change_first() -> None:
-    joined = Join((scan("s", "p"), scan("t", "q")), (expr("{x} = {y}", x=col("p0"), y=col("q0")),))
+    joined = Join((scan("s", "p"), scan("t", "q")), (equality(col("p0"), col("q0")),))
     simple = simplify(Filter(joined, (expr("{x} > 1", x=col("q1")),)))
     assert isinstance(simple, Join)
     assert [type(m) for m in simple.members] == [Scan, Filter]

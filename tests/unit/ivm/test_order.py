@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dt_jupyter.ivm import End, Expr, Join, Project, Rel, Scan, Sizes, arranged, col, expr, scans
+from dt_jupyter.ivm import (
+    End,
+    Expr,
+    Join,
+    Project,
+    Rel,
+    Scan,
+    Sizes,
+    arranged,
+    col,
+    equality,
+    scans,
+)
 
 ROWS = {
     "region": 5,
@@ -30,7 +42,7 @@ def scan(table: str) -> Scan:
 
 
 def equal(a: str, b: str) -> Expr:
-    return expr("{a} = {b}", a=col(a), b=col(b))
+    return equality(col(a), col(b))
 
 
 def sizes(changed: Mapping[str, int | None], types: Mapping[str, str] | None = None) -> Sizes:

@@ -24,7 +24,7 @@ from dt_jupyter.ivm import (
     Union,
     Window,
     col,
-    expr,
+    equality,
     simplify as _simplify_function,
 )
 from tests.unit.ivm_lab import caught, in_order, simplified_is_the_same
@@ -185,7 +185,7 @@ def test_pruning_that_goes_too_far_is_caught(name: str) -> None:
 def test_an_equality_that_is_not_implied_is_caught() -> None:
     def first_columns(rel: Join, sizes: order.Sizes) -> tuple[Expr, ...]:
         firsts = [col(m.columns[0]) for m in rel.members]
-        return tuple(expr("{a} = {b}", a=firsts[0], b=b) for b in firsts[1:])
+        return tuple(equality(firsts[0], b) for b in firsts[1:])
 
     assert caught(in_order, lambda m: m.setattr(order, "_implied", first_columns), shape="join")
 

@@ -21,7 +21,6 @@ from dt_jupyter.ivm import (
     TABLES,
     Bag,
     End,
-    Expr,
     Filter,
     Generate,
     Join,
@@ -47,7 +46,6 @@ from dt_jupyter.ivm import (
     simplify,
     walk,
 )
-from dt_jupyter.ivm.added_columns import passing
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.model.hidden import WEIGHT
@@ -74,13 +72,6 @@ class Sample(Rel):
     def columns(self) -> tuple[str, ...]:
         return self.input.columns
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
-    def with_inputs(self, inputs: tuple[Rel, ...]) -> Rel:
-        return replace(self, input=inputs[0])
-
 
 # -- 2. its derivative ----------------------------------------------------------------------------
 
@@ -104,9 +95,9 @@ def _rendered(r: Renderer, rel: Rel, depth: int) -> str:
     return f"SELECT * FROM {r.nested(rel.input, depth)} s WHERE {kept}"
 
 
-def _pruned(rel: Rel, used: frozenset[str]) -> Rel:
+def _by(rel: Rel) -> frozenset[str]:
     assert isinstance(rel, Sample)
-    return replace(rel, input=prune(rel.input, used | {rel.by}))
+    return frozenset({rel.by})
 
 
 def _share(rel: Rel, sizes: Any) -> Size:
@@ -134,19 +125,9 @@ def _line(rel: Rel, names: object) -> tuple[str, str]:
 LIKE_A_FILTER = (
     "identified", "settles", "combines", "monotone", "aligned", "stages", "provenance",
     "keys of a change", "size of a change", "semi-join reduction", "row bound", "most rows",
-    "compared columns",
+    "compared columns", "prune", "what cancels", "added columns",
 )  # fmt: skip
 """What a sample does as a filter does it: it leaves rows out, each by itself."""
-
-
-def _cancels(rel: Rel, read: frozenset[str]) -> list[tuple[Rel, frozenset[str], bool]]:
-    assert isinstance(rel, Sample)
-    return [(rel.input, read | {rel.by}, True)]
-
-
-def _read(rel: Rel) -> tuple[Expr, ...]:
-    assert isinstance(rel, Sample)
-    return (col(rel.by),)
 
 
 def entries() -> dict[str, object]:
@@ -154,13 +135,11 @@ def entries() -> dict[str, object]:
     same = {name: TABLES[name][Filter] for name in LIKE_A_FILTER}
     return same | {
         "render": _rendered,
-        "prune": _pruned,
-        "what cancels": _cancels,
+        "reads": _by,
         "estimated": _share,
         "restrict": _pushed,
         "unstable": _decided,
         "line in EXPLAIN": _line,
-        "added columns": passing(_read),
         "calls looked up": TABLES["calls looked up"][Scan],  # it has no expression of its own
     }
 
@@ -303,10 +282,7 @@ def test_a_derivative_that_is_wrong_is_caught(
 def test_a_sample_that_forgets_its_column_is_caught(
     registered: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def prune_too_far(rel: Rel, used: frozenset[str]) -> Rel:
-        return rel.with_inputs((prune(rel.inputs[0], used),))
-
-    monkeypatch.setitem(TABLES["prune"], Sample, prune_too_far)
+    monkeypatch.setitem(TABLES["reads"], Sample, lambda rel: frozenset())
     forgotten = simplify(Project(EVEN, (("p", col("b")),)))
     with pytest.raises(duckdb.BinderException, match="a"):
         Duck(WORLD).rows(forgotten)

@@ -17,10 +17,10 @@ import pytest
 
 from dt_jupyter.ivm import (
     Aggregate,
-    Call,
+    AggregateCall,
     End,
-    Expr,
     Filter,
+    Infix,
     Join,
     Match,
     MatchKind,
@@ -31,6 +31,7 @@ from dt_jupyter.ivm import (
     Top,
     Union,
     col,
+    equality,
     expr,
 )
 from dt_jupyter.lake import ValueInterval
@@ -40,6 +41,7 @@ from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.sql.emit.render import Renderer
 from tests.cases import some
+from tests.unit.expressions import read_term
 from tests.unit.small_worlds import connection, duck_quote, to_duck
 
 SEEDS = 20
@@ -120,7 +122,7 @@ def shown(rel: Rel, *columns: str) -> Project:
 
 
 def compared(sign: str, left: str = "pv", right: str = "sv", of: Rel = P) -> Join:
-    return Join((S, of), (Expr((*col(left).parts, f" {sign} ", *col(right).parts)),))
+    return Join((S, of), (Infix(col(left), sign, col(right)),))
 
 
 MORE = compared(">")
@@ -133,7 +135,7 @@ CHANGES: dict[str, Rel] = {
         MORE, (("x", expr("{a} + {b}", a=col("pk"), b=col("sv"))), (WEIGHT, col(WEIGHT)))
     ),
     "the value is compared twice": shown(
-        Join((S, P), (*MORE.on, expr("{a} < {b}", a=col("pk"), b=col("sv")))), "pk", "pv", WEIGHT
+        Join((S, P), (*MORE.on, Infix(col("pk"), "<", col("sv")))), "pk", "pv", WEIGHT
     ),
     "the value is filtered": shown(
         Filter(MORE, (expr("{a} > 2", a=col("sv")),)), "pk", "pv", WEIGHT
@@ -145,14 +147,14 @@ CHANGES: dict[str, Rel] = {
         compared("<", "b", of=Project(P, (("a", col("pk")), ("b", expr("-{x}", x=col("pv")))))),
         "a", WEIGHT,
     ),
-    "joined": shown(Join((CHANGED, Q), (expr("{a} = {b}", a=col("pk"), b=col("qk")),)),
+    "joined": shown(Join((CHANGED, Q), (equality(col("pk"), col("qk")),)),
                     "pv", "qv", WEIGHT),
     "anti": Match(CHANGED, Q, MatchKind.ANTI, (("pk", "qk"),)),
     "left": shown(Match(MORE, Q, MatchKind.LEFT, (("pk", "qk"),)), "pk", "qv", WEIGHT),
     "of two": shown(Union((CHANGED, shown(compared("<"), "pk", "pv", WEIGHT)), ("x", "y", WEIGHT)),
                     "x", WEIGHT),
     "a partner": Match(Q, MORE, MatchKind.SEMI, (("qk", "pk"),)),
-    "counted": Aggregate(MORE, ("pk",), (("n", Call("count", (), expr("COUNT(*)"))),)),
+    "counted": Aggregate(MORE, ("pk",), (("n", AggregateCall("count", (), expr("COUNT(*)"))),)),
     "the weight is filtered": shown(Filter(MORE, (expr("{w} > 0", w=col(WEIGHT)),)), "pk", WEIGHT),
     "the weight is made another": Project(
         MORE, (("pk", col("pk")), (WEIGHT, expr("ABS({w})", w=col(WEIGHT))))
@@ -162,8 +164,7 @@ CHANGES: dict[str, Rel] = {
 
 def first(*order: str, count: int | None = 3, skip: int = 0, of: Rel = P, by: str = "pv") -> Rel:
     """The first rows by a column with these words, then by others."""
-    terms = [Expr((*col(by).parts, order[0]))] + [Expr((*col(o).parts,)) for o in order[1:]]
-    return Top(of, tuple(terms), count, skip)
+    return Top(of, tuple(read_term(t) for t in (by + order[0], *order[1:])), count, skip)
 
 
 FILTERED = Filter(P, (expr("{k} > 2", k=col("pk")),))

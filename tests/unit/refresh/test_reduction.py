@@ -26,6 +26,7 @@ from dt_jupyter.ivm import (
     Scan,
     Union,
     col,
+    equality,
     expr,
     provenance,
     walk,
@@ -100,15 +101,15 @@ def scan(source: str, end: End = End.NEW) -> Scan:
 
 D = scan("a", End.DELTA)
 CHAIN = Join(
-    (Join((D, scan("b")), (expr("{x} = {y}", x=col("ak"), y=col("bk")),)), scan("c")),
-    (expr("{x} = {y}", x=col("bv"), y=col("cv")),),
+    (Join((D, scan("b")), (equality(col("ak"), col("bk")),)), scan("c")),
+    (equality(col("bv"), col("cv")),),
 )
 RELATIONS: dict[str, Rel] = {
     "chain": CHAIN,
     "filtered": Filter(CHAIN, (expr("{x} > 2", x=col("cv")),)),
     "below": Join(
         (D, Filter(scan("b"), (expr("{x} IN (1, 2)", x=col("bv")),))),
-        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+        (equality(col("ak"), col("bk")),),
     ),
     "union": Join(
         (
@@ -116,15 +117,15 @@ RELATIONS: dict[str, Rel] = {
                   ("uk", "uv", WEIGHT)),
             scan("c"),
         ),
-        (expr("{x} = {y}", x=col("uk"), y=col("ck")),),
+        (equality(col("uk"), col("ck")),),
     ),
     "self": Union(
-        (Join((D, scan("b")), (expr("{x} = {y}", x=col("ak"), y=col("bk")),)),
-         Join((D, scan("b")), (expr("{x} = {y}", x=col("av"), y=col("bv")),))),
+        (Join((D, scan("b")), (equality(col("ak"), col("bk")),)),
+         Join((D, scan("b")), (equality(col("av"), col("bv")),))),
         ("r", "s", WEIGHT, "t", "u"),
     ),
     "left": Match(
-        Join((D, scan("b")), (expr("{x} = {y}", x=col("ak"), y=col("bk")),)), scan("c"),
+        Join((D, scan("b")), (equality(col("ak"), col("bk")),)), scan("c"),
         MatchKind.LEFT, (("bv", "cv"),),
     ),
     "anti": Match(scan("b"), Filter(scan("c"), (expr("{x} > 3", x=col("cv")),)),
@@ -135,20 +136,20 @@ RELATIONS: dict[str, Rel] = {
     "semi in a join": Join(
         (D, Match(scan("c"), Filter(scan("b"), (expr("{x} > 2", x=col("bk")),)),
                   MatchKind.SEMI, (("cv", "bv"),))),
-        (expr("{x} = {y}", x=col("ak"), y=col("ck")),),
+        (equality(col("ak"), col("ck")),),
     ),
     "anti in a join": Join(
         (D, Match(scan("b"), scan("c"), MatchKind.ANTI, (("bv", "cv"),))),
-        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+        (equality(col("ak"), col("bk")),),
     ),
     "left in a join": Join(
         (D, Match(scan("b"), scan("c"), MatchKind.LEFT, (("bv", "cv"),))),
-        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+        (equality(col("ak"), col("bk")),),
     ),
     "by what an outer join adds": Join(
         (D, Match(scan("b"), scan("c"), MatchKind.LEFT, (("bv", "cv"),))),
         (expr("{x} = COALESCE({y}, 1)", x=col("ak"), y=col("ck")),
-         expr("{x} = {y}", x=col("av"), y=col("bk"))),
+         equality(col("av"), col("bk"))),
     ),
     "without a partner": Filter(
         Match(scan("b"), scan("a"), MatchKind.LEFT, (("bv", "av"),)),
@@ -156,13 +157,13 @@ RELATIONS: dict[str, Rel] = {
     ),
     "keys": Restrict(scan("c"), "keys", (("ck", "k"),)),
     "twice": Union(
-        (Join((D, scan("c")), (expr("{x} = {y}", x=col("ak"), y=col("ck")),)),
-         Join((D, scan("c")), (expr("{x} = {y}", x=col("av"), y=col("ck")),))),
+        (Join((D, scan("c")), (equality(col("ak"), col("ck")),)),
+         Join((D, scan("c")), (equality(col("av"), col("ck")),))),
         ("r", "s", WEIGHT, "t", "u"),
     ),
     "grouped": Join(
         (D, Aggregate(Filter(scan("b"), (expr("{x} < 3", x=col("bv")),)), ("bk",), ())),
-        (expr("{x} = {y}", x=col("ak"), y=col("bk")),),
+        (equality(col("ak"), col("bk")),),
     ),
 }  # fmt: skip
 
@@ -298,7 +299,7 @@ def test_forty_tables_joined_to_one_are_reduced_in_bounded_work(
     few = rows.slice(0, 1).append_column(WEIGHT, pa.array([1], pa.int64()))
     lab.tables = {name: rows.take([0, 1 + i % 2]) for i, name in enumerate(names)}
     lab.change = few
-    on = tuple(expr("{x} = {y}", x=col("k0"), y=col(f"k{i}")) for i in range(1, 40))
+    on = tuple(equality(col("k0"), col(f"k{i}")) for i in range(1, 40))
 
     def scan(i: int, end: End) -> Scan:
         return Scan(names[i], ((f"k{i}", "k"),), end)

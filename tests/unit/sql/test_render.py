@@ -6,7 +6,7 @@ import re
 
 from dt_jupyter.ivm import (
     Aggregate,
-    Call,
+    AggregateCall,
     End,
     Filter,
     Join,
@@ -15,6 +15,7 @@ from dt_jupyter.ivm import (
     Scan,
     Union,
     col,
+    equality,
     expr,
 )
 from dt_jupyter.sql.emit.render import Renderer
@@ -38,7 +39,7 @@ def test_each_operator_has_its_text() -> None:
     flag = Filter(T, (expr("{c}", c=col("c")),))
     # Spark takes `(…) WHERE (c)` for a relation called WHERE, and filters nothing.
     assert line(RENDER(flag)) == "SELECT * FROM (SELECT `C` AS `c` FROM t_new) f WHERE (`c`)"
-    three = Aggregate(T, ("c",), (("n", Call("count", (), expr("COUNT(*)"))),))
+    three = Aggregate(T, ("c",), (("n", AggregateCall("count", (), expr("COUNT(*)"))),))
     assert line(RENDER(three)).startswith("SELECT `c`, COUNT(*) AS `n` FROM (")
     assert line(RENDER(three)).endswith("GROUP BY `c`")
 
@@ -53,7 +54,7 @@ def test_a_union_goes_by_position() -> None:
 
 def test_a_join_names_its_columns_and_sends_a_small_change_to_every_task() -> None:
     change = Scan("s", S.reads, End.DELTA)
-    text = line(RENDER(Join((change, T), (expr("{a} = {c}", a=col("a"), c=col("c")),))))
+    text = line(RENDER(Join((change, T), (equality(col("a"), col("c")),))))
     assert text.startswith("SELECT /*+ BROADCAST(d) */ `a`, `b`, `__dt_w`, `c` FROM (SELECT")
     assert text.endswith("WHERE (`a` = `c`)")
     whole = line(RENDER(Join((S, T), ())))
