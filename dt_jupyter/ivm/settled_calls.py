@@ -9,19 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dt_jupyter.ivm.expr import Expr, expr
+from dt_jupyter.ivm.expr import Expr, Raw, SortOrder, expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
 
 PICKS = frozenset({"first", "first_value", "last", "last_value", "any_value"})
 """Aggregates that give the value of one row; those of one SELECT give that of the same row."""
-
-
-@dataclass(frozen=True)
-class OrderTerm:
-    """A term of WITHIN GROUP: its value, and its text with the direction."""
-
-    value: Expr
-    text: Expr
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class CallParts:
 
     name: str
     args: tuple[Expr, ...]
-    order: tuple[OrderTerm, ...] = ()
+    order: tuple[SortOrder, ...] = ()
     condition: Expr | None = None
     distinct: bool = False
     ignores_nulls: bool = False
@@ -56,7 +48,7 @@ def settle_call(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall | Non
     if len(parts.args) not in _ARITY.get(parts.name, (1,)) or not (parts.args or parts.order):
         what = f"{parts.name} with {len(parts.args)} arguments"
         raise refuse(Refusal.AGGREGATE, what=what, known="the arguments that Spark has for it")
-    where = expr(" FILTER (WHERE {p})", p=parts.condition) if parts.condition else Expr(("",))
+    where = expr(" FILTER (WHERE {p})", p=parts.condition) if parts.condition else Raw(())
     return rule(parts, where, picked)
 
 
@@ -77,7 +69,7 @@ def _mode(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCal
         raise refuse(Refusal.AGGREGATE, what="mode of several columns or DISTINCT", known="mode(x)")
     if parts.order:
         (by,) = parts.order
-        text = expr("MODE() WITHIN GROUP (ORDER BY {by}){f}", by=by.text, f=where)
+        text = expr("MODE() WITHIN GROUP (ORDER BY {by}){f}", by=by, f=where)
         return SettledCall((by.value,), text)
     x = parts.args[0]
     return SettledCall((x,), expr("MODE({x}, TRUE){f}", x=x, f=where))
@@ -88,19 +80,18 @@ def _percentile(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> Sett
         raise refuse(Refusal.AGGREGATE, what=parts.name, known="WITHIN GROUP (ORDER BY …)")
     by = parts.order[0]
     text = parts.name.upper() + "({p}) WITHIN GROUP (ORDER BY {by}){f}"
-    return SettledCall((by.value,), expr(text, p=parts.args[0], by=by.text, f=where))
+    return SettledCall((by.value,), expr(text, p=parts.args[0], by=by, f=where))
 
 
 def _listagg(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
     """In the order given; what ties, or all, in the order of the values themselves."""
     x, *separator = parts.args
-    order = [o.text for o in parts.order]
-    by = order if parts.distinct and order else [*order, x]
+    by = parts.order if parts.distinct and parts.order else (*parts.order, x)
     fields = {f"y{i}": y for i, y in enumerate(by)}
     text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}{s})"
     text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)}){{f}}"
     own = tuple(o.value for o in parts.order)
-    given = expr(", {s}", s=separator[0]) if separator else Expr(("",))
+    given = expr(", {s}", s=separator[0]) if separator else Raw(())
     return SettledCall((x, *own), expr(text, x=x, s=given, f=where, **fields))
 
 

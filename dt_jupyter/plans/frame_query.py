@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.plans.connect_query import connect_query
-from dt_jupyter.plans.expression_sql import called_programs
+from dt_jupyter.plans.expression_reader import called_programs
 from dt_jupyter.plans.no_form import NoForm, NotTheSame, PythonFunction
 from dt_jupyter.plans.plan_document import read_java_plan
 from dt_jupyter.plans.plan_form import same_form

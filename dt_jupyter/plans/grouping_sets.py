@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dt_jupyter.plans.expression_sql import GROUPING_ID, ExpressionWriter
+from dt_jupyter.plans.expression_reader import GROUPING_ID, ExpressionReader
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode
 
@@ -22,7 +22,7 @@ class GroupingSets:
     keys: tuple[str, ...]
 
 
-def grouping_sets(expand: SparkNode, scope: ExpressionWriter) -> GroupingSets:
+def grouping_sets(expand: SparkNode, scope: ExpressionReader) -> GroupingSets:
     """The sets of an expansion over columns of `scope`."""
     outputs = expand.trees("output")
     projections: list[list[SparkNode]] = expand.fields["projections"]

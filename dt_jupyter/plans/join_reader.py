@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm import (
     Aggregate,
-    Call,
+    AggregateCall,
     Expr,
     Filter,
     Join,
@@ -149,7 +149,9 @@ def _right_columns(
     return tuple(pairs), tuple(more)
 
 
-def keep_others(ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again: Rel, other: Expr) -> Rel:
+def keep_others(
+    ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again: Rel, other: Expr
+) -> Rel:
     """x NOT IN (B) is true where B has no rows, or x is not NULL, B has no NULL, and no row of B
     is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row.
     `again` is B read a second time, `other` its item there."""
@@ -161,7 +163,7 @@ def keep_others(ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again:
     rows, nulls = ids.new("n"), ids.new("n")
     calls = (
         (rows, _count()),
-        (nulls, Call("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
+        (nulls, AggregateCall("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
     )
     empty, whole = ids.new("empty"), ids.new("whole")
     facts = ((empty, expr("{n} = 0", n=col(rows))), (whole, expr("{n} = 0", n=col(nulls))))
@@ -178,7 +180,7 @@ def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[s
     values = {c: ids.new("m") for c in others}
     calls = [(rows, _count())]
     calls += [
-        (m, Call("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
+        (m, AggregateCall("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
     ]
     groups = Aggregate(right, tuple(dict.fromkeys(keys)), tuple(calls))
     message = "a subquery used as an expression returned more than one row"

@@ -24,8 +24,8 @@ def relation_of_plan(
     builtins: Collection[str],
     functions: Collection[str] = (),
 ) -> Rel:
-    """The relation of a plan over temporary views that stand for `tables`, by their names; `functions`
-    are the user's. Refused where the plan has no form in the algebra."""
+    """The relation of a plan over temporary views that stand for `tables`, by their names;
+    `functions` are the user's. Refused where the plan has no form in the algebra."""
     plan = join_subqueries(spark, analysed)
     tree = read_java_plan(spark, plan)
     with PlanLeaves.of(spark, plan, {}) as leaves:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.model import quote
-from dt_jupyter.plans.expression_sql import ExpressionWriter
+from dt_jupyter.plans.expression_reader import ExpressionReader
 from dt_jupyter.plans.grouping_sets import grouping_sets
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import (
@@ -84,8 +84,8 @@ class QueryWriter:
         finally:
             self._outer = before
 
-    def _scope(self, select: SelectText) -> ExpressionWriter:
-        return ExpressionWriter(
+    def _scope(self, select: SelectText) -> ExpressionReader:
+        return ExpressionReader(
             select.columns, self.builtins, self._subquery, self._outer, self.functions
         )
 
@@ -171,7 +171,9 @@ class QueryWriter:
         below = self._select(plan.child)
         below = self._closed(below) if below.windowed else self._for(below, columns_read(condition))
         scope = self._scope(below)
-        return replace(below, where=(*below.where, *(map(scope.operand, conditions(condition)))))
+        return replace(
+            below, where=(*below.where, *(map(scope.operand_sql, conditions(condition))))
+        )
 
     def _project(self, plan: SparkNode) -> SelectText:
         below = self._select(plan.child)
@@ -190,7 +192,7 @@ class QueryWriter:
     def _items(self, below: SelectText, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
         return self._items_of(self._scope(below), nodes)
 
-    def _items_of(self, scope: ExpressionWriter, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
+    def _items_of(self, scope: ExpressionReader, nodes: tuple[SparkNode, ...]) -> tuple[Item, ...]:
         return tuple(Item(n.id, n.name, scope.sql(n), renamed_column(n) is not None) for n in nodes)
 
     def _aggregate(self, plan: SparkNode) -> SelectText:
@@ -201,7 +203,7 @@ class QueryWriter:
         read = {i for n in (*keys, *nodes) for i in columns_read(n)}
         below = self._closed(below) if below.windowed else self._for(below, read)
         scope = self._scope(below)
-        group = f"GROUP BY {', '.join(map(scope.constant, keys))}" if keys else ""
+        group = f"GROUP BY {', '.join(scope.constant(k).sql(str) for k in keys)}" if keys else ""
         found = below.with_items(replace(i, plain=False) for i in self._items(below, nodes))
         return replace(found, group=group, grouped=True)
 
@@ -324,7 +326,7 @@ class QueryWriter:
     def _number(self, plan: SparkNode, field: str) -> str:
         node = plan.tree(field)
         assert node is not None
-        return ExpressionWriter({}, self.builtins, self._subquery).sql(node)
+        return ExpressionReader({}, self.builtins, self._subquery).sql(node)
 
     def _generate(self, plan: SparkNode) -> SelectText:
         call = plan.tree("generator")
@@ -369,7 +371,7 @@ class QueryWriter:
         text = f"{left.source}\n  {word} {right.source}"
         if condition is not None:
             scope = self._scope(SelectText("", both))
-            text += f" ON {' AND '.join(map(scope.operand, conditions(condition)))}"
+            text += f" ON {' AND '.join(map(scope.operand_sql, conditions(condition)))}"
         return SelectText(text, left.items if kind in ONE_SIDED else both, joined=True)
 
     def _joinable(self, plan: SparkNode) -> SelectText:

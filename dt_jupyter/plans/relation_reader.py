@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from dt_jupyter.ivm import (
-    SAMPLED,
     Aggregate,
-    Call,
+    AggregateCall,
     Expr,
     Filter,
     Generate,
@@ -27,6 +26,7 @@ from dt_jupyter.ivm import (
     col,
     expr,
     refuse,
+    sample_condition,
 )
 from dt_jupyter.plans.group_reader import GroupReader, carried_columns
 from dt_jupyter.plans.join_reader import (
@@ -42,7 +42,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import Scalars, parsed
+from dt_jupyter.plans.scalar_reader import Scalars
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.sql import Table
 from dt_jupyter.sql.binding.joins import match
@@ -51,7 +51,6 @@ from dt_jupyter.sql.binding.scope import Ids, Scope, with_columns
 
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
-_BUCKETS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,9 @@ class ReadPlan:
 
 @dataclass
 class RelationReader:
-    """Reads one plan, whose subqueries are joins. `tables` are its sources by the names of the views
-    that stand for them, `builtins` Spark's functions, `functions` the user's."""
+    """Reads one plan, whose subqueries are joins. `tables` are its sources by the names of the
+    views that stand for them, `builtins` Spark's functions, `functions` the user's, and
+    `local_rows` gives the text of rows that the plan holds."""
 
     tables: Mapping[str, Table]
     builtins: Collection[str]
@@ -129,7 +129,10 @@ class RelationReader:
     def _local(self, plan: SparkNode) -> ReadPlan:
         outputs = plan.trees("output")
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
-        return ReadPlan(Rows(_bracketed(self.local_rows(plan)), made), tuple((o.id, i) for o, i in zip(outputs, made, strict=True)))
+        return ReadPlan(
+            Rows(_bracketed(self.local_rows(plan)), made),
+            tuple((o.id, i) for o, i in zip(outputs, made, strict=True)),
+        )
 
     def _one_row(self, plan: SparkNode) -> ReadPlan:
         return ReadPlan(Rows("(SELECT 1)", (self.ids.new("one"),)), ())
@@ -200,24 +203,22 @@ class RelationReader:
         for column, value in carried_columns(calls):
             groups.carried.setdefault(column, value)
         if not calls and not key_ids:
-            calls = ((self.ids.new("n"), Call("count", (), expr("COUNT(*)"))),)
+            calls = ((self.ids.new("n"), AggregateCall("count", (), expr("COUNT(*)"))),)
         carried = tuple(groups.carried.items())
         made = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
         named = [(n, self.ids.new(n.name.lower()), e) for n, e in items]
         shown = [(i, e) for _, i, e in named]
         shown += [(i, col(i)) for p in pivots.values() for i in p]
-        return ReadPlan(
-            Project(made, tuple(shown)), tuple((n.id, i) for n, i, _ in named), pivots
-        )
+        return ReadPlan(Project(made, tuple(shown)), tuple((n.id, i) for n, i, _ in named), pivots)
 
     def _window(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
         scope = Scope(self.ids, frozenset(), below.exact, {})
-        writer = self.scalars.writer(below.known)
+        reader = self.scalars.over(below.known)
         groups: dict[tuple[str, ...], list[WindowCall]] = {}
         values: list[tuple[SparkNode, Expr]] = []
         for node in plan.trees("windowExpressions"):
-            found = read_window(node.child, writer, self.ids)
+            found = read_window(node.child, reader, self.ids)
             spec = node.child.children[1]
             terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
             keys = tuple(sorted({scope.column(e) for e in (*terms, *found.more)}))
@@ -257,8 +258,7 @@ class RelationReader:
         below = self._below(plan)
         outputs = plan.trees("output")
         rows = [
-            [self.scalars.read(e, below.known) for e in row]
-            for row in plan.fields["projections"]
+            [self.scalars.read(e, below.known) for e in row] for row in plan.fields["projections"]
         ]
         number = self.ids.new("set")
         places = ", ".join(f"{i}" for i in range(len(rows)))
@@ -276,10 +276,8 @@ class RelationReader:
         if facts["withReplacement"] or facts["lowerBound"]:
             raise refuse(Refusal.EXPRESSION, what="a sample with replacement")
         rel = below.exact
-        columns = ", ".join(f"{{c{i}}}" for i in range(len(rel.columns)))
-        bound = int(round(Decimal(str(facts["upperBound"])) * _BUCKETS))
-        text = f"{SAMPLED}{facts['seed']}L, {columns}), {_BUCKETS}L) < {bound}"
-        test = expr(text, **{f"c{i}": col(c) for i, c in enumerate(rel.columns)})
+        share = Decimal(str(facts["upperBound"]))
+        test = sample_condition(rel.columns, int(facts["seed"]), share)
         return ReadPlan(Filter(rel, (test,)), below.columns)
 
     # -- order ------------------------------------------------------------------------------------
@@ -309,8 +307,8 @@ class RelationReader:
             return ReadPlan(inner.rel, columns)
         if plan.kind == "Sort" and plan.fields["global"]:
             below = self._below(plan)
-            writer = self.scalars.writer(below.known)
-            terms = tuple(parsed(writer.order(o)) for o in plan.trees("order"))
+            reader = self.scalars.over(below.known)
+            terms = tuple(map(reader.order, plan.trees("order")))
             return self._top(below, terms, count, skip)
         if _is_ordered(plan):
             raise refuse(Refusal.LIMIT, what="a LIMIT over rows with an order of their own")
@@ -369,7 +367,7 @@ class RelationReader:
 
     def _exists(self, left: ReadPlan, right: ReadPlan, *, negated: bool) -> ReadPlan:
         count, some = self.ids.new("n"), self.ids.new("some")
-        one = Aggregate(right.exact, (), ((count, Call("count", (), expr("COUNT(*)"))),))
+        one = Aggregate(right.exact, (), ((count, AggregateCall("count", (), expr("COUNT(*)"))),))
         fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
         joined = Join((left.rel, fact), ())
         test = expr("NOT {x}" if negated else "{x}", x=col(some))
@@ -449,7 +447,7 @@ class RelationReader:
         """The relation with the values of subqueries in expressions joined in as one row."""
         for node in nodes:
             for inner in _inner(node) if node is not None else ():
-                number = inner.fields["exprId"]["id"]
+                number = inner.id
                 if self.scalars.values.get(number) not in rel.columns:
                     rel, self.scalars.values[number] = self._with_value(rel, inner)
         return rel
@@ -460,7 +458,9 @@ class RelationReader:
         read = self._read(plan)
         if node.kind == "Exists":
             count, some = self.ids.new("n"), self.ids.new("some")
-            one = Aggregate(read.exact, (), ((count, Call("count", (), expr("COUNT(*)"))),))
+            one = Aggregate(
+                read.exact, (), ((count, AggregateCall("count", (), expr("COUNT(*)"))),)
+            )
             fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
             return Join((rel, fact), ()), some
         if len(read.columns) != 1:
@@ -567,5 +567,6 @@ _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
     "Union": RelationReader._union, "Intersect": RelationReader._set_operation,
     "Except": RelationReader._set_operation, "ResolvedHint": RelationReader._below,
     "Repartition": RelationReader._below, "RepartitionByExpression": RelationReader._below,
-    "Sample": RelationReader._sample, "PipeOperator": RelationReader._below, "EventTimeWatermark": RelationReader._below,
+    "Sample": RelationReader._sample, "PipeOperator": RelationReader._below,
+    "EventTimeWatermark": RelationReader._below,
 }  # fmt: skip

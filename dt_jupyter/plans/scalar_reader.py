@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from dt_jupyter.ivm import Expr, Refusal, refuse
-from dt_jupyter.plans.expression_sql import _CLOSED, ExpressionWriter
+from dt_jupyter.ivm import Bracketed, Expr, Refusal, col, refuse
+from dt_jupyter.plans.expression_reader import CLOSED, ExpressionReader
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.sql.binding.scalars import _CALL, _END, _MARK, _NEXT, _parts
 
 _CONTEXT = {
     "CurrentTimestamp": "current_timestamp", "CurrentDate": "current_date", "Now": "now",
@@ -26,45 +25,36 @@ _SUBQUERIES = {
 _SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
 
 
-def marked(column: str) -> str:
-    return f"{_MARK}{column}{_MARK}"
-
-
 @dataclass(frozen=True)
-class ScalarWriter(ExpressionWriter):
-    """Writes expressions with marks in the place of columns. `known` gives what is computed below,
-    as a mark: subqueries, calls, keys."""
+class ScalarReader(ExpressionReader):
+    """Reads expressions of a relation; `known` gives what is computed below: subqueries, calls,
+    keys. Refused where an expression is no deterministic scalar of the row."""
 
-    known: Callable[[ScalarWriter, SparkNode], str | None] = lambda writer, node: None
+    known: Callable[[ScalarReader, SparkNode], Expr | None] = lambda reader, node: None
 
-    def sql(self, node: SparkNode) -> str:
+    def read(self, node: SparkNode) -> Expr:
         if node.kind == "Alias":
             return self._item(node.child)
-        return self._value_of(_as_written(node))
+        return self._value(_as_written(node))
 
-    def _item(self, node: SparkNode) -> str:
+    def operand(self, node: SparkNode) -> Expr:
+        written = _as_written(node)
+        found = self._value(written)
+        closed = found.column is not None or written.kind in CLOSED
+        return found if closed else Bracketed(found)
+
+    def _item(self, node: SparkNode) -> Expr:
         """An item, of the type that Spark's analyser casts it to."""
         if node.kind != "Cast" or node.fields["explicit"]:
-            return self.sql(node)
+            return self.read(node)
         return self.known(self, node) or self.cast(node)
 
-    def _value_of(self, node: SparkNode) -> str:
+    def _value(self, node: SparkNode) -> Expr:
         found = self.known(self, node)
         if found is not None:
             return found
         check_node(node)
-        return super().sql(node)
-
-    def operand(self, node: SparkNode) -> str:
-        text = self.sql(node)
-        node = _as_written(node)
-        plain = node.kind in _CLOSED or (text[:1] == text[-1:] == _MARK and text.count(_MARK) == 2)
-        return text if plain else f"({text})"
-
-    def _program(self, node: SparkNode) -> str:
-        text = super()._program(node)
-        name = text.partition("(")[0]
-        return f"{_CALL}{name}{_CALL}{_NEXT.join(map(self.sql, node.children))}{_END}"
+        return super().read(node)
 
 
 def _as_written(node: SparkNode) -> SparkNode:
@@ -109,24 +99,20 @@ class Scalars:
     functions: Collection[str] = ()
     values: dict[int, str] = field(default_factory=dict)
 
-    def writer(self, columns: Mapping[int, str]) -> ScalarWriter:
-        marks = {number: marked(column) for number, column in columns.items()}
-        return ScalarWriter(
-            marks, self.builtins, _no_query, functions=self.functions, known=self._value
+    def over(self, columns: Mapping[int, str]) -> ScalarReader:
+        return ScalarReader(
+            columns, self.builtins, _no_query, functions=self.functions, known=self.value_of
         )
 
     def read(self, node: SparkNode, columns: Mapping[int, str]) -> Expr:
-        return parsed(self.writer(columns).sql(node))
+        return self.over(columns).read(node)
 
-    def _value(self, writer: ScalarWriter, node: SparkNode) -> str | None:
+    def value_of(self, reader: ScalarReader, node: SparkNode) -> Expr | None:
+        """The column of a subquery's value."""
         if node.kind not in _SUBQUERIES or "exprId" not in node.fields:
             return None
-        column = self.values.get(node.fields["exprId"]["id"])
-        return marked(column) if column is not None else None
-
-
-def parsed(text: str) -> Expr:
-    return Expr(tuple(_parts(text)))
+        column = self.values.get(node.id)
+        return col(column) if column is not None else None
 
 
 def _leaves_first(node: SparkNode) -> list[SparkNode]:

@@ -8,6 +8,7 @@ from dt_jupyter.ivm import (
     SETTLING,
     SUPPORTED,
     UNRULED,
+    Call,
     Expr,
     Refusal,
     WindowCall,
@@ -16,9 +17,9 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.group_reader import aggregate_call, bare_parts, call_parts, call_text
+from dt_jupyter.plans.group_reader import aggregate_call, call_parts, call_text
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import ScalarWriter, parsed
+from dt_jupyter.plans.scalar_reader import ScalarReader
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql.binding.scope import Ids
 from dt_jupyter.sql.binding.windows import (
@@ -44,73 +45,67 @@ class ReadWindow:
     more: tuple[Expr, ...] = ()
 
 
-def read_window(node: SparkNode, writer: ScalarWriter, ids: Ids) -> ReadWindow:
+def read_window(node: SparkNode, reader: ScalarReader, ids: Ids) -> ReadWindow:
     """A window expression."""
     function, spec = node.children
     orders = spec.trees("orderSpec")
-    terms = tuple(parsed(writer.order(o)) for o in orders)
-    frame = _frame(function, spec, writer)
+    terms = tuple(reader.order(o) for o in orders)
+    frame = _frame(function, spec, reader)
     whole = function.kind == "AggregateExpression"
     call = function.child if whole else function
-    name = sql_function(call.kind, writer.builtins) or call.kind.lower()
+    name = sql_function(call.kind, reader.builtins) or call.kind.lower()
     ignores = bool(call.fields.get("ignoreNulls"))
     if name in _EDGES and orders and not ignores and frame in _EDGES[name]:
-        more = tuple(parsed(writer.sql(o.child)) for o in orders)
-        made = _call(name, function, writer, ids.new("w"), (), "")
+        more = tuple(reader.read(o.child) for o in orders)
+        made = _call(name, function, reader, ids.new("w"), (), "")
         return ReadWindow((made,), col(made.id), more)
     if name == "nth_value" and orders and frame in _UP_TO_PEERS:
-        return _nth(call, writer, ids, terms, ignores)
-    made = _call(name, function, writer, ids.new("w"), terms, frame)
+        return _nth(call, reader, ids, terms, ignores)
+    made = _call(name, function, reader, ids.new("w"), terms, frame)
     return ReadWindow((made,), col(made.id))
 
 
-def _frame(function: SparkNode, spec: SparkNode, writer: ScalarWriter) -> str:
-    clause = window_clause(function, spec, writer.sql)
+def _frame(function: SparkNode, spec: SparkNode, reader: ScalarReader) -> str:
+    clause = window_clause(function, spec, reader.sql)
     at = max(clause.find("ROWS BETWEEN"), clause.find("RANGE BETWEEN"))
     return clause[at:] if at >= 0 else ""
 
 
 def _nth(
-    call: SparkNode, writer: ScalarWriter, ids: Ids, terms: tuple[Expr, ...], ignores: bool
+    call: SparkNode, reader: ScalarReader, ids: Ids, terms: tuple[Expr, ...], ignores: bool
 ) -> ReadWindow:
     """NTH_VALUE up to the rows that tie: that row of the whole partition in a settled order, if
     the frame has as many rows."""
-    x, offset = (parsed(writer.sql(c)) for c in call.children[:2])
+    x, offset = (reader.read(c) for c in call.children[:2])
     counted = expr("COUNT({x})", x=x) if ignores else expr("COUNT(*)")
     rows, value = ids.new("w"), ids.new("w")
     calls = (
         WindowCall(rows, counted, terms, "", total=False, settles=False),
-        WindowCall(value, _function(call, writer), terms, _WHOLE, total=True, settles=True),
+        WindowCall(value, _function(call, reader), terms, _WHOLE, total=True, settles=True),
     )
     text = "CASE WHEN {r} >= {n} THEN {v} END"
     return ReadWindow(calls, expr(text, r=col(rows), n=offset, v=col(value)))
 
 
-def _function(function: SparkNode, writer: ScalarWriter) -> Expr:
+def _function(function: SparkNode, reader: ScalarReader) -> Expr:
     if function.kind == "AggregateExpression":
-        parts = call_parts(function, writer)
         if function.child.kind in ("First", "Last", "AnyValue", "Mode"):
-            text = parsed(writer.call_of(function.child))
-            return text
-        return call_text(parts)
+            return reader.call_of(function.child)
+        return call_text(call_parts(function, reader))
     if function.kind in ("Rank", "DenseRank", "PercentRank", "CumeDist", "RowNumber"):
-        name = sql_function(function.kind, writer.builtins)
-        return expr(f"{str(name).upper()}()")
-    text = writer.call_of(function)
-    if function.fields.get("ignoreNulls") and function.kind in ("Lag", "Lead", "NthValue"):
-        text += " IGNORE NULLS"
-    return parsed(text)
+        return Call(str(sql_function(function.kind, reader.builtins)).upper(), ())
+    return reader.window_call(function)
 
 
 def _call(
     name: str,
     function: SparkNode,
-    writer: ScalarWriter,
+    reader: ScalarReader,
     made: str,
     terms: tuple[Expr, ...],
     frame: str,
 ) -> WindowCall:
-    text = _function(function, writer)
+    text = _function(function, reader)
     if name in _RANKS:
         return WindowCall(made, text, terms, frame, total=False, settles=False)
     if name in _BY_ROW:
@@ -122,7 +117,7 @@ def _call(
         return WindowCall(made, text, terms, frame, total=True, settles=True)
     if function.kind != "AggregateExpression":
         raise refuse(Refusal.WINDOW, what=f"{name}()")
-    parts = call_parts(function, writer)
+    parts = call_parts(function, reader)
     name = parts.name
     if name not in SUPPORTED:
         raise refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, "count, sum, avg"))
@@ -140,6 +135,3 @@ def _call(
     if open_ and not by_row:
         raise refuse(Refusal.TIES, what=f"{name}()")
     return WindowCall(made, text, terms, frame, total=by_row, settles=by_row)
-
-
-__all__ = ["ReadWindow", "bare_parts", "read_window"]

@@ -33,7 +33,7 @@ from tests.spark.engine_lab import (
     without_second_opinion,
 )
 from tests.spark.kinds_of_spark import session_of_kind
-from tests.spark.plan_reading import read_by_plan as read_by_plan
+from tests.spark.plan_reading import read_by_plan  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from dt_jupyter.definition import compile as compiling, define
 from dt_jupyter.definition.compile import BoundQuery, empty_relation, is_padded
@@ -21,7 +22,6 @@ from dt_jupyter.plans.plan_relation import relation_of_plan
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import builtin_functions, is_connect, type_text
 from dt_jupyter.sql import Renderer, Table
-from pyspark.errors import PySparkException
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

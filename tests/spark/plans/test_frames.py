@@ -13,7 +13,8 @@ import pyarrow
 import pytest
 from pyspark.sql import Window, functions as F
 
-from dt_jupyter.plans import expression_sql, plan_leaves
+from dt_jupyter.ivm import Expr
+from dt_jupyter.plans import expression_reader, plan_leaves
 from dt_jupyter.plans.plan_tree import SparkNode
 from tests.spark.engine_lab import Lab, refused
 
@@ -279,7 +280,7 @@ def test_a_text_that_says_something_else_is_refused(
 ) -> None:
     lab, spark = quick_lab, quick_lab.spark
     lab.table("t", "k INT, v INT", "1, 2")
-    monkeypatch.setitem(expression_sql.INFIX, "GreaterThan", ">=")
+    monkeypatch.setitem(expression_reader.INFIX, "GreaterThan", ">=")
     with refused("DT-1128"):
         lab.engine.create("no", spark.table("t").where("v > 1"))
     monkeypatch.undo()
@@ -328,12 +329,12 @@ def test_modes_versions_and_options_are_kept_and_compared(
     lab.engine.create("kept", options)
     assert (lab.mode("kept"), lab.rows("kept")) == ("INCREMENTAL", [("x",)])
     with monkeypatch.context() as other:
-        other.setitem(expression_sql._SPECIAL, "JsonToStructs", _without_options)
+        other.setitem(expression_reader._SPECIAL, "JsonToStructs", _without_options)
         with refused("DT-1128"):
             lab.engine.create("no", options)
 
 
-def _without_options(scope: expression_sql.ExpressionWriter, node: SparkNode) -> str:
+def _without_options(scope: expression_reader.ExpressionReader, node: SparkNode) -> Expr:
     return scope.from_json(replace(node, fields={**node.fields, "options": {}}))
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from dt_jupyter.ivm import Refused, Rel, Scan, simplify
 from dt_jupyter.model import quote
-from dt_jupyter.plans import NoForm, optimized_form
-from dt_jupyter.plans import relation_reader
+from dt_jupyter.plans import NoForm, optimized_form, relation_reader
 from dt_jupyter.plans.plan_relation import relation_of_plan
 from dt_jupyter.spark import builtin_functions
 from dt_jupyter.sql import Renderer, Table, bind
@@ -41,9 +40,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     for name in ("p", "q"):
         rows = [[value(t, rng) for t in COLUMNS.values()] for _ in range(30)]
         listed = ", ".join(f"({', '.join(r)})" for r in [*rows, *rows[:5]])
-        items = ", ".join(
-            f"CAST(c{i} AS {t}) AS {n}" for i, (n, t) in enumerate(COLUMNS.items())
-        )
+        items = ", ".join(f"CAST(c{i} AS {t}) AS {n}" for i, (n, t) in enumerate(COLUMNS.items()))
         columns = ", ".join(f"c{i}" for i in range(len(COLUMNS)))
         text = f"SELECT {items} FROM VALUES {listed} AS t({columns})"
         made.sql(text).localCheckpoint().createOrReplaceTempView(name)
@@ -100,9 +97,7 @@ def compared(spark: SparkSession) -> Mapping[str, str]:
         except Refused as e:
             found[name] = e.reason.sentence
             continue
-        kinds, wanted = (
-            [f.dataType for f in spark.sql(t).schema.fields] for t in (made, text)
-        )
+        kinds, wanted = ([f.dataType for f in spark.sql(t).schema.fields] for t in (made, text))
         if kinds != wanted:
             found[name] = f"{kinds} for {wanted}"
             continue
