@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import (
     Aggregate,
     AggregateCall,
     Expr,
     Filter,
-    Join,
     MatchKind,
     Project,
-    Refusal,
     Rel,
     Union,
     col,
     expr,
-    refuse,
 )
+from dt_jupyter.ivm.never_null import never_null
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import Scalars
 from dt_jupyter.sql.binding.joins import match
 from dt_jupyter.sql.binding.scope import Ids, Scope, Split, with_columns
-from dt_jupyter.sql.binding.subqueries import Bound, _any, _count, _mark, _semi, split_of
+from dt_jupyter.sql.binding.subqueries import Bound, _count, _mark, _semi
 
 
 def read_conjuncts(
@@ -67,27 +65,40 @@ def _disjuncts(node: SparkNode) -> list[SparkNode]:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """An equality of an expression of the left side and one of the right."""
+class ReadPlan:
+    """The relation of an operator, and its columns: Spark's number and the id of each, in order.
+    The relation may have more. `pivots` are the ids of what Spark puts into an array."""
 
-    left: Expr
-    right: Expr
+    rel: Rel
+    columns: tuple[tuple[int, str], ...]
+    pivots: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def known(self) -> dict[int, str]:
+        return dict(reversed(self.columns))
+
+    @property
+    def exact(self) -> Rel:
+        """The relation with these columns alone, each once."""
+        ids = tuple(i for _, i in self.columns)
+        if ids == self.rel.columns:
+            return self.rel
+        return Project(self.rel, tuple((i, col(i)) for i in ids))
 
 
 def split_condition(
-    node: SparkNode | None,
-    scalars: Scalars,
-    left: Mapping[int, str],
-    right: Mapping[int, str],
+    node: SparkNode | None, scalars: Scalars, left: ReadPlan, right: ReadPlan
 ) -> Split:
-    """The equal pairs of a join's condition, and the rest."""
-    both = {**left, **right}
+    """The equal pairs of a join's condition, and the rest. What is NULL in no row of a side is
+    equal where it is not distinct."""
+    both = {**left.known, **right.known}
+    mine, theirs = (frozenset(side.known.values()) for side in (left, right))
+    there = never_null(left.rel) | never_null(right.rel)
     pairs: list[tuple[Expr, Expr]] = []
     rest: list[Expr] = []
-    mine, theirs = frozenset(left.values()), frozenset(right.values())
     for part in _conditions(node):
-        sides = _equal_sides(part, scalars, both)
-        if sides and all(s.columns for s in sides):
+        sides = _equal_sides(part, scalars, both, there)
+        if sides is not None and all(s.columns for s in sides):
             a, b = sides
             if a.columns <= mine and b.columns <= theirs:
                 pairs.append((a, b))
@@ -108,12 +119,12 @@ def _conditions(node: SparkNode | None) -> list[SparkNode]:
 
 
 def _equal_sides(
-    node: SparkNode, scalars: Scalars, columns: Mapping[int, str]
+    node: SparkNode, scalars: Scalars, columns: Mapping[int, str], there: frozenset[str]
 ) -> tuple[Expr, Expr] | None:
-    if node.kind != "EqualTo":
+    if node.kind not in ("EqualTo", "EqualNullSafe"):
         return None
     a, b = (scalars.read(s, columns) for s in node.children)
-    return a, b
+    return (a, b) if node.kind == "EqualTo" or {a.column, b.column} & there else None
 
 
 def not_in_pair(node: SparkNode | None) -> SparkNode | None:
@@ -201,6 +212,3 @@ def join_fully(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, dict[st
     first = Project(inner, tuple((c, col(c)) for c in columns))
     union = Union((first, Project(alone, nulls)), both)
     return union, dict(zip(columns, both, strict=True))
-
-
-__all__ = ["Join", "Refusal", "_any", "refuse", "replace", "split_of"]

@@ -30,6 +30,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.plans.group_reader import GroupReader, carried_columns
 from dt_jupyter.plans.join_reader import (
+    ReadPlan,
     join_fully,
     keep_others,
     mark_rows,
@@ -51,28 +52,6 @@ from dt_jupyter.sql.binding.scope import Ids, Scope, with_columns
 
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ReadPlan:
-    """The relation of an operator, and its columns: Spark's number and the id of each, in order.
-    The relation may have more."""
-
-    rel: Rel
-    columns: tuple[tuple[int, str], ...]
-    pivots: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def known(self) -> dict[int, str]:
-        return dict(reversed(self.columns))
-
-    @property
-    def exact(self) -> Rel:
-        """The relation with these columns alone, each once."""
-        ids = tuple(i for _, i in self.columns)
-        if ids == self.rel.columns:
-            return self.rel
-        return Project(self.rel, tuple((i, col(i)) for i in ids))
 
 
 @dataclass
@@ -343,7 +322,7 @@ class RelationReader:
         return ReadPlan(Join((*members, right.rel), (*before, *on)), columns)
 
     def _outer(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        on = split_condition(plan.tree("condition"), self.scalars, left, right)
         rel = match(self.ids, left.exact, right.exact, MatchKind.LEFT, on)
         return ReadPlan(rel, (*left.columns, *right.columns))
 
@@ -352,7 +331,7 @@ class RelationReader:
         return ReadPlan(turned.rel, (*left.columns, *right.columns))
 
     def _full(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        on = split_condition(plan.tree("condition"), self.scalars, left, right)
         rel, renamed = join_fully(self.ids, left.exact, right.exact, on)
         columns = (*left.columns, *right.columns)
         return ReadPlan(rel, tuple((n, renamed[i]) for n, i in columns))
@@ -361,7 +340,7 @@ class RelationReader:
         condition = plan.tree("condition")
         if condition is None:
             return self._exists(left, right, negated=False)
-        on = split_condition(condition, self.scalars, left.known, right.known)
+        on = split_condition(condition, self.scalars, left, right)
         rel = match(self.ids, left.rel, right.exact, MatchKind.SEMI, on)
         return ReadPlan(rel, left.columns)
 
@@ -380,7 +359,7 @@ class RelationReader:
         pair = not_in_pair(condition)
         if pair is not None:
             return self._not_in(plan, pair, left, right)
-        on = split_condition(condition, self.scalars, left.known, right.known)
+        on = split_condition(condition, self.scalars, left, right)
         rel = match(self.ids, left.rel, right.exact, MatchKind.ANTI, on)
         return ReadPlan(rel, left.columns)
 
@@ -396,14 +375,14 @@ class RelationReader:
         return ReadPlan(rel, left.columns)
 
     def _existence(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        on = split_condition(plan.tree("condition"), self.scalars, left, right)
         rel, mark = mark_rows(self.ids, left.exact, right.exact, on)
         exists: SparkNode = plan.fields["joinType"]["exists"]
         return ReadPlan(rel, (*left.columns, (exists.id, mark)))
 
     def _single(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         """The one row that a subquery has for each row: an error where it has two."""
-        on = split_condition(plan.tree("condition"), self.scalars, left.known, right.known)
+        on = split_condition(plan.tree("condition"), self.scalars, left, right)
         if on.rest or not all(b.column for _, b in on.pairs):
             raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
         keys = [str(b.column) for _, b in on.pairs]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 QUERIES = {**test_operators.QUERIES, **test_forms_of_queries.QUERIES}
 OTHERWISE = frozenset({
     "marked", "as_of", "newest_before", "distinct_rollup", "rollup", "cube", "grouping_sets",
-    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding", "values",
+    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding", "above_average",
+    "correlated_below",
 })  # fmt: skip
 """Queries of which Spark plans the relation otherwise than it plans the text, and the binder's
 relation: their rows are compared."""
