@@ -123,7 +123,7 @@ def _project(rel: Rel, added: AddedColumns) -> _Rest:
     return rest, gone
 
 
-def passing(rel: Rel, added: AddedColumns) -> _Rest:
+def _passing(rel: Rel, added: AddedColumns) -> _Rest:
     """Of an operator that passes on the columns of its one input."""
     below, nulls = _without(rel.inputs[0], added)
     _require_unread(rel, nulls)
@@ -131,7 +131,7 @@ def passing(rel: Rel, added: AddedColumns) -> _Rest:
 
 
 def _aggregate(rel: Rel, added: AddedColumns) -> _Rest:
-    rest, _ = passing(rel, added)
+    rest, _ = _passing(rel, added)
     return rest, frozenset()
 
 
@@ -165,18 +165,14 @@ def _union(rel: Rel, added: AddedColumns) -> _Rest:
 
 _WITHOUT = PerOperator[Callable[[Rel, AddedColumns], _Rest]](
     "added columns",
-    {
+    dict.fromkeys((Filter, Generate, Window, Top, Restrict), _passing)
+    | {
         Scan: _scan,
         Rows: _as_it_is,
         Project: _project,
-        Filter: passing,
         Join: _join,
         Match: _match,
         Union: _union,
-        Generate: passing,
-        Window: passing,
-        Top: passing,
         Aggregate: _aggregate,
-        Restrict: passing,
     },
 )

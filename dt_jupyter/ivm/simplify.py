@@ -215,18 +215,14 @@ def _prune_aggregate(rel: Rel, used: _Columns) -> Rel:
 
 PRUNED = PerOperator[Callable[[Rel, _Columns], Rel]](
     "prune",
-    {
+    dict.fromkeys((Filter, Join, Generate, Top, Restrict), _prune_passing)
+    | {
         Scan: _prune_scan,
         Rows: _prune_rows,
         Project: _prune_project,
-        Filter: _prune_passing,
-        Join: _prune_passing,
         Match: _prune_match,
         Union: _prune_union,
-        Generate: _prune_passing,
         Window: _prune_window,
-        Top: _prune_passing,
         Aggregate: _prune_aggregate,
-        Restrict: _prune_passing,
     },
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ def write_document(spark: SparkSession, plan: Any) -> str:
     """The document of an analysed or optimized plan of classic Spark."""
     session: Any = spark
     with as_active(spark):
-        return str(compile_java(session._jvm, "PlanDocument").of(plan))
+        compressed = compile_java(session._jvm, "PlanDocument").of(plan)
+    return zlib.decompress(compressed).decode()
 
 
 def read_document(text: str) -> SparkNode:

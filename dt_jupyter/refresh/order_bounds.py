@@ -180,19 +180,14 @@ def _of(conditions: Iterable[Expr]) -> frozenset[str]:
 
 _BELOW = PerOperator[Callable[[Rel, frozenset[str]], _Below]](
     "what cancels",
-    {
-        Scan: _nothing_below,
-        Rows: _nothing_below,
+    dict.fromkeys((Filter, Join, Generate, Restrict), _below_passing)
+    | dict.fromkeys((Scan, Rows), _nothing_below)
+    | dict.fromkeys((Window, Top), _all_below)
+    | {
         Project: _below_projection,
-        Filter: _below_passing,
-        Join: _below_passing,
         Match: _below_match,
         Union: _below_union,
-        Generate: _below_passing,
-        Window: _all_below,
-        Top: _all_below,
         Aggregate: _below_aggregate,
-        Restrict: _below_passing,
     },
     otherwise=_all_below,
 )

@@ -108,7 +108,7 @@ def test_a_node_says_where_it_stands_in_the_text(spark: SparkSession, tables: Ta
 def test_values_are_said_as_sql(spark: SparkSession, tables: Tables) -> None:
     plan = tree(
         spark, tables,
-        "SELECT X'00FF' AS b, array(1, NULL) AS a, map('x', 1.5) AS m, 'it''s' AS s, -5L AS l,"
+        "SELECT X'00FF' AS b, array(1, NULL) AS a, map('x', 1.5) AS m, 'it\\'s' AS s, -5L AS l,"
         " named_struct('p q', DATE'2026-01-02') AS r, CAST(NULL AS INT) AS n, 1.50BD AS d,"
         " TIMESTAMP_NTZ'2026-01-02 03:04:05' AS z, INTERVAL '1' DAY AS i, '' AS e FROM {t}",
         optimized=True,
