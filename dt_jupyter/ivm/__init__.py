@@ -24,6 +24,17 @@ from dt_jupyter.ivm.aggregates import (
     removed as removed,
     weighted as weighted,
 )
+from dt_jupyter.ivm.compose import (
+    Ids as Ids,
+    Split as Split,
+    ask_for_rows as ask_for_rows,
+    count_rows as count_rows,
+    count_sides as count_sides,
+    join_fully as join_fully,
+    mark_partners as mark_partners,
+    match as match,
+    with_columns as with_columns,
+)
 from dt_jupyter.ivm.derivable import (
     Derivation as Derivation,
     KeyColumns as KeyColumns,
@@ -88,6 +99,9 @@ from dt_jupyter.ivm.join_order import (
     arranged as arranged,
     directed as directed,
 )
+from dt_jupyter.ivm.never_null import (
+    never_null as never_null,
+)
 from dt_jupyter.ivm.operators import (
     TABLES as TABLES,
     PerOperator as PerOperator,
@@ -142,6 +156,16 @@ from dt_jupyter.ivm.rel import (
     walk as walk,
     with_keys as with_keys,
 )
+from dt_jupyter.ivm.row_limits import (
+    has_all as has_all,
+)
+from dt_jupyter.ivm.settled_calls import (
+    PICKS as PICKS,
+    CallParts as CallParts,
+    make_call as make_call,
+    picked_values as picked_values,
+    require_rule as require_rule,
+)
 from dt_jupyter.ivm.simplify import (
     prune as prune,
     simplify as simplify,
@@ -161,6 +185,17 @@ from dt_jupyter.ivm.unstable import unstable as unstable
 from dt_jupyter.ivm.user_calls import (
     innermost_calls as innermost_calls,
     with_results as with_results,
+)
+from dt_jupyter.ivm.window_rules import (
+    BY_ROW as BY_ROW,
+    OF_ALL_ROWS as OF_ALL_ROWS,
+    ORDERED_THEMSELVES as ORDERED_THEMSELVES,
+    PEER_EDGES as PEER_EDGES,
+    PICKED_ROWS as PICKED_ROWS,
+    RANKS as RANKS,
+    UP_TO_PEERS as UP_TO_PEERS,
+    WHOLE_PARTITION as WHOLE_PARTITION,
+    is_alike_for_peers as is_alike_for_peers,
 )
 from dt_jupyter.model.hidden import (
     ROW_ID as ROW_ID,

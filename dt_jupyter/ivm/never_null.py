@@ -1,4 +1,4 @@
-"""Columns that are NULL in no row, since a condition below is true of none that has a NULL there."""
+"""Columns that are NULL in no row: a condition below is true of none that has a NULL there."""
 
 from __future__ import annotations
 

@@ -6,14 +6,17 @@ any machine, with the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dt_jupyter.ivm.expr import Expr, Raw, SortOrder, expr
+from dt_jupyter.ivm.aggregates import SUPPORTED, UNRULED
+from dt_jupyter.ivm.expr import Expr, Raw, SortOrder, case, expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
+from dt_jupyter.ivm.rel import AggregateCall
 
 PICKS = frozenset({"first", "first_value", "last", "last_value", "any_value"})
 """Aggregates that give the value of one row; those of one SELECT give that of the same row."""
+_KNOWN = "count, sum, avg, min, max"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,31 @@ class SettledCall:
 
     args: tuple[Expr, ...]
     text: Expr
+
+
+def make_call(parts: CallParts, text: Expr, picked: tuple[Expr, ...]) -> AggregateCall:
+    """A call whose text as it is written is `text`; FILTER (WHERE p) is CASE WHEN p in its
+    arguments. `picked` are the values that the calls of the SELECT pick from one row."""
+    settled = settle_call(parts, picked)
+    if settled is not None:
+        return AggregateCall(parts.name, settled.args, settled.text, parts.distinct)
+    if parts.condition is None:
+        return AggregateCall(parts.name, parts.args, text, parts.distinct)
+    if not parts.args:
+        return AggregateCall("count_if", (parts.condition,), text, parts.distinct)
+    chosen = case(parts.condition, parts.args[0])
+    return AggregateCall(parts.name, (chosen, *parts.args[1:]), text, parts.distinct)
+
+
+def require_rule(name: str) -> None:
+    """Raises Refused, with what to write instead, where an aggregate has no rule."""
+    if name not in SUPPORTED:
+        raise refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, _KNOWN))
+
+
+def picked_values(calls: Iterable[CallParts]) -> tuple[Expr, ...]:
+    """What first, last, any_value and kin among calls pick, each once."""
+    return tuple(dict.fromkeys(p.args[0] for p in calls if p.name in PICKS and p.args))
 
 
 def settle_call(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall | None:

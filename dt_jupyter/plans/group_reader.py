@@ -6,25 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.ivm import (
-    SUPPORTED,
-    UNRULED,
     AggregateCall,
     Call,
+    CallParts,
     Expr,
+    Ids,
     Infix,
     Raw,
     Refusal,
     SortOrder,
     case,
     col,
+    make_call,
+    picked_values,
     refuse,
+    require_rule,
 )
-from dt_jupyter.ivm.settled_calls import PICKS, CallParts, settle_call
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ScalarReader, Scalars
-from dt_jupyter.sql.binding.scope import Ids
 
 _CLASSES = {
     "AggregateExpression": "", "HyperLogLogPlusPlus": "approx_count_distinct",
@@ -74,6 +75,7 @@ class GroupReader:
         return col(key) if key is not None else None
 
     def _call(self, parts: CallParts) -> str:
+        require_rule(parts.name)
         if parts not in self.found:
             self.found[parts] = self.ids.new(f"a{len(self.found)}")
         return self.found[parts]
@@ -91,28 +93,7 @@ class GroupReader:
     def calls(self) -> tuple[tuple[str, AggregateCall], ...]:
         """The calls that the items have; Refused where one has no rule."""
         picked = picked_values(self.found)
-        return tuple((i, aggregate_call(p, picked)) for p, i in self.found.items())
-
-
-def picked_values(calls: Iterable[CallParts]) -> tuple[Expr, ...]:
-    """What first, last, any_value and kin among the calls pick, each once."""
-    return tuple(dict.fromkeys(p.args[0] for p in calls if p.name in PICKS and p.args))
-
-
-def aggregate_call(parts: CallParts, picked: tuple[Expr, ...]) -> AggregateCall:
-    """A call by its rule; FILTER (WHERE p) is CASE WHEN p in its arguments."""
-    if parts.name not in SUPPORTED:
-        raise refuse(Refusal.AGGREGATE, what=parts.name, known=UNRULED.get(parts.name, _KNOWN))
-    settled = settle_call(parts, picked)
-    if settled is not None:
-        return AggregateCall(parts.name, settled.args, settled.text, parts.distinct)
-    text = call_text(parts)
-    if parts.condition is None:
-        return AggregateCall(parts.name, parts.args, text, parts.distinct)
-    if not parts.args:
-        return AggregateCall("count_if", (parts.condition,), text, parts.distinct)
-    chosen = case(parts.condition, parts.args[0])
-    return AggregateCall(parts.name, (chosen, *parts.args[1:]), text, parts.distinct)
+        return tuple((i, make_call(p, call_text(p), picked)) for p, i in self.found.items())
 
 
 def call_text(parts: CallParts) -> Expr:

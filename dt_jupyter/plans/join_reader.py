@@ -10,19 +10,21 @@ from dt_jupyter.ivm import (
     AggregateCall,
     Expr,
     Filter,
+    Ids,
+    Join,
     MatchKind,
     Project,
     Rel,
-    Union,
+    Split,
     col,
+    count_rows,
     expr,
+    match,
+    never_null,
+    with_columns,
 )
-from dt_jupyter.ivm.never_null import never_null
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import Scalars
-from dt_jupyter.sql.binding.joins import match
-from dt_jupyter.sql.binding.scope import Ids, Scope, Split, with_columns
-from dt_jupyter.sql.binding.subqueries import Bound, _count, _mark, _semi
 
 
 def read_conjuncts(
@@ -137,50 +139,27 @@ def not_in_pair(node: SparkNode | None) -> SparkNode | None:
     return equal
 
 
-def mark_rows(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, str]:
-    """The rows of the left side with a column that says whether each has a partner."""
-    scope = Scope(ids, frozenset(), left, {})
-    pairs, more = _right_columns(ids, on)
-    bound = Bound(with_columns(right, more), right.columns, pairs, on.rest)
-    mark = _mark(scope, bound)
-    return scope.rel, mark
-
-
-def _right_columns(
-    ids: Ids, on: Split
-) -> tuple[tuple[tuple[Expr, str], ...], tuple[tuple[str, Expr], ...]]:
-    """The pairs with columns on their right sides, and those of them that are computed."""
-    pairs, more = [], []
-    for a, b in on.pairs:
-        column = b.column
-        if column is None:
-            column = ids.new("k")
-            more.append((column, b))
-        pairs.append((a, column))
-    return tuple(pairs), tuple(more)
-
-
 def keep_others(
     ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again: Rel, other: Expr
 ) -> Rel:
     """x NOT IN (B) is true where B has no rows, or x is not NULL, B has no NULL, and no row of B
     is x: an anti join, and whether B is empty and whether it has NULLs, joined in as one row.
     `again` is B read a second time, `other` its item there."""
-    scope = Scope(ids, frozenset(), left, {})
-    x = scope.column(value)
-    pairs, more = _right_columns(ids, Split(((col(x), item),), ()))
-    _semi(scope, Bound(with_columns(right, more), right.columns, pairs), MatchKind.ANTI)
+    if value.column is None:
+        made = ids.new("k")
+        left, value = with_columns(left, ((made, value),)), col(made)
+    rel = match(ids, left, right, MatchKind.ANTI, Split(((value, item),), ()))
     is_null = expr("{x} IS NULL", x=other) if other.column else expr("({x}) IS NULL", x=other)
     rows, nulls = ids.new("n"), ids.new("n")
     calls = (
-        (rows, _count()),
+        (rows, count_rows()),
         (nulls, AggregateCall("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
     )
     empty, whole = ids.new("empty"), ids.new("whole")
     facts = ((empty, expr("{n} = 0", n=col(rows))), (whole, expr("{n} = 0", n=col(nulls))))
-    scope.join(Project(Aggregate(again, (), calls), facts))
+    both = Join((rel, Project(Aggregate(again, (), calls), facts)), ())
     text = "{e} OR ({x} IS NOT NULL AND {w})"
-    return Filter(scope.rel, (expr(text, e=col(empty), x=col(x), w=col(whole)),))
+    return Filter(both, (expr(text, e=col(empty), x=value, w=col(whole)),))
 
 
 def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[str, Expr]]:
@@ -189,7 +168,7 @@ def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[s
     rows = ids.new("n")
     others = [c for c in right.columns if c not in keys]
     values = {c: ids.new("m") for c in others}
-    calls = [(rows, _count())]
+    calls = [(rows, count_rows())]
     calls += [
         (m, AggregateCall("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
     ]
@@ -197,18 +176,3 @@ def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[s
     message = "a subquery used as an expression returned more than one row"
     text = "CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END"
     return groups, {c: expr(text, n=col(rows), m=col(m)) for c, m in values.items()}
-
-
-def join_fully(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, dict[str, str]]:
-    """The full outer join: the left one, and the rows of the right side without a partner. The
-    columns have other ids."""
-    turned = Split(tuple((b, a) for a, b in on.pairs), on.rest)
-    inner = match(ids, left, right, MatchKind.LEFT, on)
-    alone = match(ids, right, left, MatchKind.ANTI, turned)
-    columns = (*left.columns, *right.columns)
-    own = frozenset(right.columns)
-    nulls = tuple((c, col(c) if c in own else expr("NULL")) for c in columns)
-    both = tuple(ids.new(c) for c in columns)
-    first = Project(inner, tuple((c, col(c)) for c in columns))
-    union = Union((first, Project(alone, nulls)), both)
-    return union, dict(zip(columns, both, strict=True))

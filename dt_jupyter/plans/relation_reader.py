@@ -8,10 +8,10 @@ from decimal import Decimal
 
 from dt_jupyter.ivm import (
     Aggregate,
-    AggregateCall,
     Expr,
     Filter,
     Generate,
+    Ids,
     Join,
     MatchKind,
     Project,
@@ -23,17 +23,23 @@ from dt_jupyter.ivm import (
     Union,
     Window,
     WindowCall,
+    ask_for_rows,
     col,
+    count_rows,
+    count_sides,
     expr,
+    has_all,
+    join_fully,
+    mark_partners,
+    match,
     refuse,
     sample_condition,
+    with_columns,
 )
 from dt_jupyter.plans.group_reader import GroupReader, carried_columns
 from dt_jupyter.plans.join_reader import (
     ReadPlan,
-    join_fully,
     keep_others,
-    mark_rows,
     not_in_pair,
     one_row_each,
     read_conjuncts,
@@ -46,9 +52,6 @@ from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import Scalars
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.sql import Table
-from dt_jupyter.sql.binding.joins import match
-from dt_jupyter.sql.binding.limit_clause import _has_all
-from dt_jupyter.sql.binding.scope import Ids, Scope, with_columns
 
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
@@ -182,7 +185,7 @@ class RelationReader:
         for column, value in carried_columns(calls):
             groups.carried.setdefault(column, value)
         if not calls and not key_ids:
-            calls = ((self.ids.new("n"), AggregateCall("count", (), expr("COUNT(*)"))),)
+            calls = ((self.ids.new("n"), count_rows()),)
         carried = tuple(groups.carried.items())
         made = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
         named = [(n, self.ids.new(n.name.lower()), e) for n, e in items]
@@ -192,18 +195,20 @@ class RelationReader:
 
     def _window(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
-        scope = Scope(self.ids, frozenset(), below.exact, {})
+        rel = below.exact
         reader = self.scalars.over(below.known)
         groups: dict[tuple[str, ...], list[WindowCall]] = {}
         values: list[tuple[SparkNode, Expr]] = []
+        columns: dict[Expr, str] = {}
         for node in plan.trees("windowExpressions"):
             found = read_window(node.child, reader, self.ids)
             spec = node.child.children[1]
             terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
-            keys = tuple(sorted({scope.column(e) for e in (*terms, *found.more)}))
+            for each in (*terms, *found.more):
+                rel = self._with_column(rel, each, columns)
+            keys = tuple(sorted({columns[e] for e in (*terms, *found.more)}))
             groups.setdefault(keys, []).extend(found.calls)
             values.append((node, found.value))
-        rel = scope.rel
         for keys, calls in groups.items():
             rel = Window(rel, keys, tuple(calls))
         items = [(n, v.column or self.ids.new("w"), v) for n, v in values]
@@ -211,6 +216,13 @@ class RelationReader:
         return ReadPlan(
             with_columns(rel, more), (*below.columns, *((n.id, i) for n, i, _ in items))
         )
+
+    def _with_column(self, rel: Rel, value: Expr, columns: dict[Expr, str]) -> Rel:
+        """The relation with a column of this value, which is noted."""
+        if value in columns:
+            return rel
+        columns[value] = value.column or self.ids.new("k")
+        return rel if value.column else with_columns(rel, ((columns[value], value),))
 
     def _distinct(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
@@ -297,7 +309,7 @@ class RelationReader:
         self, below: ReadPlan, terms: tuple[Expr, ...], count: int | None, skip: int
     ) -> ReadPlan:
         rel = below.exact
-        if _has_all(rel, count, skip):
+        if has_all(rel, count, skip):
             return below
         return ReadPlan(Top(rel, terms, count, skip), below.columns)
 
@@ -345,9 +357,7 @@ class RelationReader:
         return ReadPlan(rel, left.columns)
 
     def _exists(self, left: ReadPlan, right: ReadPlan, *, negated: bool) -> ReadPlan:
-        count, some = self.ids.new("n"), self.ids.new("some")
-        one = Aggregate(right.exact, (), ((count, AggregateCall("count", (), expr("COUNT(*)"))),))
-        fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
+        fact, some = ask_for_rows(self.ids, right.exact)
         joined = Join((left.rel, fact), ())
         test = expr("NOT {x}" if negated else "{x}", x=col(some))
         return ReadPlan(Filter(joined, (test,)), left.columns)
@@ -376,7 +386,7 @@ class RelationReader:
 
     def _existence(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         on = split_condition(plan.tree("condition"), self.scalars, left, right)
-        rel, mark = mark_rows(self.ids, left.exact, right.exact, on)
+        rel, mark = mark_partners(self.ids, left.exact, right.exact, on)
         exists: SparkNode = plan.fields["joinType"]["exists"]
         return ReadPlan(rel, (*left.columns, (exists.id, mark)))
 
@@ -406,19 +416,9 @@ class RelationReader:
         left, right = (self._read(c) for c in plan.children)
         outputs = plan_columns(plan.child)
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
-        rel = self._counted(
-            left.exact, right.exact, made, plan.kind == "Except", not plan.fields["isAll"]
-        )
+        minus, distinct = plan.kind == "Except", not plan.fields["isAll"]
+        rel = count_sides(self.ids, left.exact, right.exact, made, minus=minus, distinct=distinct)
         return ReadPlan(rel, tuple((o.id, i) for o, i in zip(outputs, made, strict=True)))
-
-    def _counted(
-        self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
-    ) -> Rel:
-        from dt_jupyter.sql.binding.binder import _Binder
-
-        binder = object.__new__(_Binder)
-        binder.ids = self.ids
-        return binder._counted(left, right, ids, except_, distinct)
 
     # -- subqueries that read nothing of what is around them --------------------------------------
 
@@ -436,11 +436,7 @@ class RelationReader:
         assert plan is not None
         read = self._read(plan)
         if node.kind == "Exists":
-            count, some = self.ids.new("n"), self.ids.new("some")
-            one = Aggregate(
-                read.exact, (), ((count, AggregateCall("count", (), expr("COUNT(*)"))),)
-            )
-            fact = Project(one, ((some, expr("{n} > 0", n=col(count))),))
+            fact, some = ask_for_rows(self.ids, read.exact)
             return Join((rel, fact), ()), some
         if len(read.columns) != 1:
             raise refuse(Refusal.SUBQUERY, what="a scalar subquery with several columns")

@@ -5,34 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
+    BY_ROW,
+    OF_ALL_ROWS,
+    ORDERED_THEMSELVES,
+    PEER_EDGES,
+    PICKED_ROWS,
+    RANKS,
     SETTLING,
-    SUPPORTED,
-    UNRULED,
+    UP_TO_PEERS,
+    WHOLE_PARTITION,
     Call,
     Expr,
+    Ids,
     Refusal,
     WindowCall,
     col,
     expr,
+    is_alike_for_peers,
+    make_call,
     refuse,
+    require_rule,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.group_reader import aggregate_call, call_parts, call_text
+from dt_jupyter.plans.group_reader import call_parts, call_text
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ScalarReader
 from dt_jupyter.plans.window_sql import window_clause
-from dt_jupyter.sql.binding.scope import Ids
-from dt_jupyter.sql.binding.windows import (
-    _BY_ROW,
-    _EDGES,
-    _OF_ALL_ROWS,
-    _ORDERED_THEMSELVES,
-    _PICKS,
-    _RANKS,
-    _UP_TO_PEERS,
-    _WHOLE,
-    _from_start,
-)
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,11 @@ def read_window(node: SparkNode, reader: ScalarReader, ids: Ids) -> ReadWindow:
     call = function.child if whole else function
     name = sql_function(call.kind, reader.builtins) or call.kind.lower()
     ignores = bool(call.fields.get("ignoreNulls"))
-    if name in _EDGES and orders and not ignores and frame in _EDGES[name]:
+    if name in PEER_EDGES and orders and not ignores and frame in PEER_EDGES[name]:
         more = tuple(reader.read(o.child) for o in orders)
         made = _call(name, function, reader, ids.new("w"), (), "")
         return ReadWindow((made,), col(made.id), more)
-    if name == "nth_value" and orders and frame in _UP_TO_PEERS:
+    if name == "nth_value" and orders and frame in UP_TO_PEERS:
         return _nth(call, reader, ids, terms, ignores)
     made = _call(name, function, reader, ids.new("w"), terms, frame)
     return ReadWindow((made,), col(made.id))
@@ -81,7 +79,9 @@ def _nth(
     rows, value = ids.new("w"), ids.new("w")
     calls = (
         WindowCall(rows, counted, terms, "", total=False, settles=False),
-        WindowCall(value, _function(call, reader), terms, _WHOLE, total=True, settles=True),
+        WindowCall(
+            value, _function(call, reader), terms, WHOLE_PARTITION, total=True, settles=True
+        ),
     )
     text = "CASE WHEN {r} >= {n} THEN {v} END"
     return ReadWindow(calls, expr(text, r=col(rows), n=offset, v=col(value)))
@@ -106,31 +106,30 @@ def _call(
     frame: str,
 ) -> WindowCall:
     text = _function(function, reader)
-    if name in _RANKS:
+    if name in RANKS:
         return WindowCall(made, text, terms, frame, total=False, settles=False)
-    if name in _BY_ROW:
+    if name in BY_ROW:
         return WindowCall(made, text, terms, frame, total=True, settles=True)
-    if name in _PICKS:
-        if terms and not frame.startswith("ROWS") and not _from_start(name, frame):
+    if name in PICKED_ROWS:
+        if terms and not frame.startswith("ROWS") and not is_alike_for_peers(name, frame):
             raise refuse(Refusal.TIES, what=f"{name}()")
-        frame = frame or ("" if terms else _WHOLE)
+        frame = frame or ("" if terms else WHOLE_PARTITION)
         return WindowCall(made, text, terms, frame, total=True, settles=True)
     if function.kind != "AggregateExpression":
         raise refuse(Refusal.WINDOW, what=f"{name}()")
     parts = call_parts(function, reader)
     name = parts.name
-    if name not in SUPPORTED:
-        raise refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, "count, sum, avg"))
+    require_rule(name)
     open_ = name in SETTLING
-    if name in _ORDERED_THEMSELVES and not (name == "listagg" and terms):
+    if name in ORDERED_THEMSELVES and not (name == "listagg" and terms):
         if len(parts.args) > 2:
             raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
-        text = aggregate_call(parts, ()).text
+        text = make_call(parts, text, ()).text
         return WindowCall(made, text, terms, frame, total=False, settles=open_)
-    if name in _OF_ALL_ROWS:
+    if name in OF_ALL_ROWS:
         return WindowCall(made, text, terms, frame, total=False, settles=False)
     if not terms and not frame:
-        return WindowCall(made, text, (), _WHOLE, total=True, settles=open_)
+        return WindowCall(made, text, (), WHOLE_PARTITION, total=True, settles=open_)
     by_row = frame.startswith("ROWS")
     if open_ and not by_row:
         raise refuse(Refusal.TIES, what=f"{name}()")

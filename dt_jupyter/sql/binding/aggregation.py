@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import SUPPORTED, UNRULED, AggregateCall, Expr, Refusal, Refused, case, refuse
-from dt_jupyter.sql.binding.aggregate_calls import (
+from dt_jupyter.ivm import (
     PICKS,
-    CallParts,
-    bare_call,
-    call_name,
-    call_parts,
-    settled_call,
+    SUPPORTED,
+    UNRULED,
+    AggregateCall,
+    Expr,
+    Refusal,
+    make_call,
+    picked_values,
+    refuse,
+    require_rule,
 )
+from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
 from dt_jupyter.sql.binding.scalars import Lookup, scalar
 from dt_jupyter.sql.binding.scope import Scope, check_parts, masked
 
@@ -62,50 +66,25 @@ def bind_call(
 ) -> AggregateCall:
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments. `picked` are the
     values that calls of the same SELECT pick from one row."""
-    parts = call_parts(node)
-    if parts.name not in SUPPORTED:
-        raise unruled(parts.name)
-    for part in parts.read:
+    nodes = call_parts(node)
+    require_rule(nodes.name)
+    for part in nodes.read:
         check_parts(masked(part, known), builtins)
-    found = settled_call(parts, lambda n: scalar(n, lookup, known), picked)
-    if found is not None:
-        return AggregateCall(parts.name, found.args, found.text, parts.distinct)
-    return _as_written(node, parts, lambda n: scalar(n, lookup, known))
 
+    def bind(n: exp.Expr) -> Expr:
+        return scalar(n, lookup, known)
 
-def _as_written(
-    node: exp.Expr, parts: CallParts, bind: Callable[[exp.Expr], Expr]
-) -> AggregateCall:
-    text, args = bind(node), tuple(map(bind, parts.args))
-    if parts.condition is None:
-        return AggregateCall(parts.name, args, text, parts.distinct)
-    condition = bind(parts.condition)
-    if not args:
-        return AggregateCall("count_if", (condition,), text, parts.distinct)
-    return AggregateCall(parts.name, (case(condition, args[0]), *args[1:]), text, parts.distinct)
-
-
-def unruled(name: str) -> Refused:
-    """Why an aggregate has no rule, with what to write instead."""
-    return refuse(Refusal.AGGREGATE, what=name, known=UNRULED.get(name, _KNOWN))
-
-
-_KNOWN = "count, sum, avg, min, max"
+    return make_call(nodes.bound(bind), bind(node), picked)
 
 
 def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, AggregateCall]]:
     """The aggregate calls of a SELECT, each with the id of its column."""
-    picked = _picked_values(calls, scope.text)
+    picks = [call_parts(c) for c in calls if call_name(bare_call(c)) in PICKS]
+    picked = picked_values(p.bound(scope.text) for p in picks)
     return [
         (scope.ids.new(f"a{i}"), bind_call(c, scope.lookup, scope.known, scope.builtins, picked))
         for i, c in enumerate(calls)
     ]
-
-
-def _picked_values(calls: Iterable[exp.Expr], bind: Callable[[exp.Expr], Expr]) -> tuple[Expr, ...]:
-    """What first, last, any_value and kin among the calls of a SELECT pick, each once."""
-    parts = [call_parts(c) for c in calls if call_name(bare_call(c)) in PICKS]
-    return tuple(dict.fromkeys(bind(p.args[0]) for p in parts if p.args))
 
 
 def having_of(select: exp.Select, items: Iterable[tuple[str, exp.Expr]]) -> exp.Expr | None:

@@ -19,12 +19,8 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from dt_jupyter.ivm import (
     Aggregate,
-    AggregateCall,
-    Call,
-    Cast,
     Filter,
-    Generate,
-    Literal,
+    Ids,
     Project,
     Refusal,
     Refused,
@@ -33,7 +29,7 @@ from dt_jupyter.ivm import (
     Scan,
     Union,
     col,
-    expr,
+    count_sides,
     refuse,
 )
 from dt_jupyter.model.hidden import hidden
@@ -44,7 +40,7 @@ from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
 from dt_jupyter.sql.binding.negations import push_negations
 from dt_jupyter.sql.binding.pivots import expand_pivots
 from dt_jupyter.sql.binding.scalars import check_scalar
-from dt_jupyter.sql.binding.scope import Ids, NamedRelation, Scope, with_columns
+from dt_jupyter.sql.binding.scope import NamedRelation, Scope
 from dt_jupyter.sql.binding.select import Select
 from dt_jupyter.sql.binding.subqueries import Bound
 from dt_jupyter.sql.binding.table_functions import made_rows, sampled, table_rows
@@ -397,40 +393,15 @@ class _Binder:
             union: Rel = Union(tuple(s.rel for s in sides), ids)
             return NamedRelation(Aggregate(union, ids, ()) if distinct else union, names)
         left, right = sides
-        rel = self._counted(left.rel, right.rel, ids, isinstance(node, exp.Except), distinct)
+        rel = count_sides(
+            self.ids,
+            left.rel,
+            right.rel,
+            ids,
+            minus=isinstance(node, exp.Except),
+            distinct=distinct,
+        )
         return NamedRelation(rel, names)
-
-    def _counted(
-        self, left: Rel, right: Rel, ids: tuple[str, ...], except_: bool, distinct: bool
-    ) -> Rel:
-        """EXCEPT and INTERSECT by how often either side has each row."""
-        mine, theirs = self.ids.new("l"), self.ids.new("r")
-        sides = [
-            with_columns(
-                rel, ((self.ids.new("l"), expr(f"{a}")), (self.ids.new("r"), expr(f"{b}")))
-            )
-            for rel, a, b in ((left, 1, 0), (right, 0, 1))
-        ]
-        union = Union(tuple(sides), (*ids, mine, theirs))
-        counts = tuple(self.ids.new(n) for n in ("l", "r"))
-        calls = tuple(
-            (made, AggregateCall("sum", (col(c),), Call("SUM", (col(c),))))
-            for made, c in zip(counts, (mine, theirs), strict=True)
-        )
-        groups = Aggregate(union, ids, calls)
-        l, r = (col(c) for c in counts)  # noqa: E741
-        kept = tuple((i, col(i)) for i in ids)
-        if distinct:
-            condition = expr("{l} > 0 AND {r} " + ("= 0" if except_ else "> 0"), l=l, r=r)
-            return Project(Filter(groups, (condition,)), kept)
-        times = expr("{l} - {r}" if except_ else "LEAST({l}, {r})", l=l, r=r)
-        some = Filter(groups, (expr("({n}) > 0", n=times),))
-        copies = Generate(
-            some,
-            Call("EXPLODE", (Call("SEQUENCE", (Cast(Literal("1"), "BIGINT"), times)),)),
-            (self.ids.new("copy"),),
-        )
-        return Project(copies, kept)
 
     def _values(self, node: exp.Values) -> NamedRelation:
         """Literal rows: any deterministic expressions without columns."""

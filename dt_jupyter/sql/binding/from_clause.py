@@ -7,16 +7,10 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Refusal, refuse
+from dt_jupyter.ivm import Ids, Refusal, refuse
 from dt_jupyter.sql.binding.joins import From, VisibleRelation, name_columns
 from dt_jupyter.sql.binding.lateral_subqueries import join_lateral
-from dt_jupyter.sql.binding.scope import (
-    Ids,
-    NamedRelation,
-    Scope,
-    conjuncts,
-    own_columns,
-)
+from dt_jupyter.sql.binding.scope import NamedRelation, Scope, conjuncts, own_columns
 from dt_jupyter.sql.binding.subqueries import Bind
 
 

@@ -8,32 +8,22 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
-    NULL,
     Expr,
     Generate,
+    Ids,
     Join,
-    Match,
     MatchKind,
-    Project,
     Refusal,
     Rel,
-    Union,
-    col,
+    Split,
+    join_fully,
+    match,
     refuse,
 )
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import generator
 from dt_jupyter.sql.binding.scalars import scalar
-from dt_jupyter.sql.binding.scope import (
-    Ids,
-    Key,
-    NamedRelation,
-    Split,
-    check_parts,
-    conjuncts,
-    split_conjuncts,
-    with_columns,
-)
+from dt_jupyter.sql.binding.scope import Key, NamedRelation, check_parts, conjuncts, split_conjuncts
 
 _ANY = "*"
 _KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}
@@ -135,15 +125,8 @@ class From:
         if side == "RIGHT":
             self.replace(match(self.ids, right, before, MatchKind.LEFT, turned))
             return
-        inner = match(self.ids, before, right, MatchKind.LEFT, found)
-        alone = match(self.ids, right, before, MatchKind.ANTI, turned)
-        columns = (*before.columns, *right.columns)
-        own = frozenset(right.columns)
-        nulls = tuple((c, col(c) if c in own else NULL) for c in columns)
-        both = tuple(self.ids.new(c) for c in columns)
-        first = Project(inner, tuple((c, col(c)) for c in columns))
-        self.replace(Union((first, Project(alone, nulls)), both))
-        renamed = dict(zip(columns, both, strict=True))
+        rel, renamed = join_fully(self.ids, before, right, found)
+        self.replace(rel)
         self.columns = {k: renamed.get(c, c) for k, c in self.columns.items()}
 
     def replace(self, rel: Rel) -> None:
@@ -189,30 +172,3 @@ def refuse_merged(tree: exp.Expr) -> None:
                 raise refuse(Refusal.EXPRESSION, what=what)
             if str(join.side or "").upper() in ("RIGHT", "FULL"):
                 merged |= names
-
-
-def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
-    """A Match whose pairs are columns: what is computed is put below it, and left out above."""
-    pairs: list[tuple[str, str]] = []
-    more_left: list[tuple[str, Expr]] = []
-    more_right: list[tuple[str, Expr]] = []
-
-    def column(e: Expr, more: list[tuple[str, Expr]]) -> str:
-        if e.column is not None:
-            return e.column
-        more.append((ids.new("k"), e))
-        return more[-1][0]
-
-    for a, b in on.pairs:
-        pairs.append((column(a, more_left), column(b, more_right)))
-    made = Match(
-        with_columns(left, tuple(more_left)),
-        with_columns(right, tuple(more_right)),
-        kind,
-        tuple(pairs),
-        on.rest,
-    )
-    if not more_left and not (more_right and kind is MatchKind.LEFT):
-        return made
-    wanted = (*left.columns, *(right.columns if kind is MatchKind.LEFT else ()))
-    return Project(made, tuple((c, col(c)) for c in wanted))

@@ -13,13 +13,16 @@ from dt_jupyter.ivm import (
     Postfix,
     Project,
     Refusal,
+    Split,
     case,
     col,
+    match,
     refuse,
+    with_columns,
 )
 from dt_jupyter.sql.binding.generators import is_generator
-from dt_jupyter.sql.binding.joins import From, match
-from dt_jupyter.sql.binding.scope import Scope, Split, conjuncts, with_columns
+from dt_jupyter.sql.binding.joins import From
+from dt_jupyter.sql.binding.scope import Scope, conjuncts
 from dt_jupyter.sql.binding.subqueries import Bind, Bound, equal_values, split_of
 
 

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import prod
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
-    Aggregate,
     Expr,
     Filter,
-    Generate,
-    Join,
-    Match,
-    PerOperator,
+    Ids,
     Project,
     Refusal,
     Rel,
-    Restrict,
-    Rows,
-    Scan,
     Top,
-    Union,
     Window,
     WindowCall,
     col,
     expr,
+    has_all,
     refuse,
 )
 from dt_jupyter.sql.binding.aggregation import aggregates
 from dt_jupyter.sql.binding.dialect import WholeSpark
-from dt_jupyter.sql.binding.scope import Ids, Scope
+from dt_jupyter.sql.binding.scope import Scope
 
 Ctes = Mapping[str, exp.Expr]
 
@@ -49,7 +41,7 @@ def top(
     if not any(node.args.get(k) for k in ("limit", "offset", "fetch")):
         return rel
     count, skip = _bounds(node)
-    if _has_all(rel, count, skip):
+    if has_all(rel, count, skip):
         return rel
     terms = _order(node, limit_scope(rel, names, items, builtins), ctes)
     return Top(rel, terms, count, skip)
@@ -99,7 +91,7 @@ def _is_sorted(node: exp.Expr) -> bool:
 
 def limited_to(rel: Rel, count: int) -> Rel:
     """The first rows in the order of their contents."""
-    return rel if _has_all(rel, count, 0) else Top(rel, (), count)
+    return rel if has_all(rel, count, 0) else Top(rel, (), count)
 
 
 def without_limit(query: exp.Expr) -> exp.Expr:
@@ -143,50 +135,6 @@ def _members(node: exp.Expr) -> list[exp.Expr]:
     from_ = node.args.get("from_") or node.args.get("from")
     joined = [j.this for j in node.args.get("joins") or ()]
     return [from_.this, *joined] if from_ else []
-
-
-def _has_all(rel: Rel, count: int | None, skip: int) -> bool:
-    """Whether no row is left out."""
-    most = _most_rows(rel)
-    return not skip and (count is None or (most is not None and most <= count))
-
-
-def _most_rows(rel: Rel) -> int | None:
-    """How many rows a relation has at most, where its operators say so."""
-    return _MOST_ROWS[type(rel)](rel)
-
-
-def _untold(rel: Rel) -> int | None:
-    return None
-
-
-def _most_below(rel: Rel) -> int | None:
-    return _most_rows(rel.inputs[0])
-
-
-def _most_groups(rel: Rel) -> int | None:
-    assert isinstance(rel, Aggregate)
-    return _most_rows(rel.input) if rel.keys else 1
-
-
-def _most_on_top(rel: Rel) -> int | None:
-    assert isinstance(rel, Top)
-    bounds = [n for n in (_most_rows(rel.input), rel.count) if n is not None]
-    return min(bounds, default=None)
-
-
-def _most_joined(rel: Rel) -> int | None:
-    known = [n for n in map(_most_rows, rel.inputs) if n is not None]
-    return prod(known) if len(known) == len(rel.inputs) else None
-
-
-_MOST_ROWS = PerOperator[Callable[[Rel], int | None]](
-    "most rows",
-    dict.fromkeys((Scan, Rows, Match, Union, Generate, Restrict), _untold)
-    | dict.fromkeys((Project, Filter, Window), _most_below)
-    | {Join: _most_joined, Top: _most_on_top, Aggregate: _most_groups},
-    otherwise=_untold,
-)
 
 
 def _is_all(order: exp.Expr) -> bool:

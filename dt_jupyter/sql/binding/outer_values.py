@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Aggregate, Bracketed, Join, Project, col, equality
-from dt_jupyter.sql.binding.scope import Scope, Split
+from dt_jupyter.ivm import Aggregate, Bracketed, Join, Project, Split, col, equality
+from dt_jupyter.sql.binding.scope import Scope
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _STRICT = (

@@ -7,27 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dt_jupyter.ivm import Cast, Expr, Filter, Join, Project, Refusal, Rel, col, numbered, refuse
-from dt_jupyter.model.hidden import is_hidden
+from dt_jupyter.ivm import Cast, Expr, Filter, Ids, Join, Refusal, Rel, Split, refuse, with_columns
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import check_scalar, scalar
 from dt_jupyter.sql.text.limits import is_plain
-
-
-@dataclass
-class Ids:
-    """Column ids that are unique in a definition; `taken` has the last number given for a name."""
-
-    taken: dict[str, int] = field(default_factory=dict)
-
-    def new(self, name: str) -> str:
-        base = name if name and not is_hidden(name) else "c"
-        n = self.taken.get(base, 0) + 1
-        while (found := numbered(base, n)) in self.taken:
-            n += 1
-        self.taken[base] = n
-        self.taken.setdefault(found, 1)
-        return found
 
 
 @dataclass(frozen=True)
@@ -107,7 +90,7 @@ class Scope:
         if e.column is not None and e.column in self.rel.columns:
             return e.column
         made = self.ids.new(name)
-        self.rel = Project(self.rel, (*_same(self.rel), (made, e)))
+        self.rel = with_columns(self.rel, ((made, e),))
         return made
 
     def join(self, other: Rel, on: tuple[Expr, ...] = ()) -> None:
@@ -130,15 +113,6 @@ def check_parts(node: exp.Expr, builtins: frozenset[str]) -> None:
             stack += part.iter_expressions()
         else:
             check_scalar(part, builtins)
-
-
-def _same(rel: Rel) -> tuple[tuple[str, Expr], ...]:
-    return tuple((c, col(c)) for c in rel.columns)
-
-
-def with_columns(rel: Rel, items: tuple[tuple[str, Expr], ...]) -> Rel:
-    """The relation and further columns."""
-    return Project(rel, (*_same(rel), *items)) if items else rel
 
 
 def own_columns(node: exp.Expr) -> list[exp.Column]:
@@ -179,14 +153,6 @@ def _disjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
             stack += [last.right, last.left]
         else:
             yield last
-
-
-@dataclass(frozen=True)
-class Split:
-    """A join condition: equal expressions (left, right), and the rest."""
-
-    pairs: tuple[tuple[Expr, Expr], ...]
-    rest: tuple[Expr, ...]
 
 
 def split_conjuncts(

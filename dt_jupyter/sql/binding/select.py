@@ -17,11 +17,13 @@ from dt_jupyter.ivm import (
     Cast,
     Expr,
     Generate,
+    Ids,
     Literal,
     Project,
     Refusal,
     Rel,
     Rows,
+    Split,
     case,
     col,
     expr as template,
@@ -39,14 +41,7 @@ from dt_jupyter.sql.binding.from_clause import bind_from, lift_outer_conditions
 from dt_jupyter.sql.binding.generators import generator, is_generator
 from dt_jupyter.sql.binding.limit_clause import Ctes, first_of_each, limit_scope, top
 from dt_jupyter.sql.binding.outer_values import join_outer_values, reject_null
-from dt_jupyter.sql.binding.scope import (
-    Ids,
-    NamedRelation,
-    Scope,
-    Split,
-    conjuncts,
-    split_conjuncts,
-)
+from dt_jupyter.sql.binding.scope import NamedRelation, Scope, conjuncts, split_conjuncts
 from dt_jupyter.sql.binding.subqueries import Bound, attach, filter_by, has_subquery
 from dt_jupyter.sql.binding.time_windows import bind_time_windows
 from dt_jupyter.sql.binding.windows import bind_windows, windows

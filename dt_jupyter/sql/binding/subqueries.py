@@ -27,18 +27,22 @@ from dt_jupyter.ivm import (
     Project,
     Refusal,
     Rel,
-    Union,
+    Split,
+    ask_for_rows,
     case,
     col,
+    count_rows,
     equality,
     expr as template,
+    mark_partners,
+    match,
     refuse,
+    with_columns,
 )
 from dt_jupyter.sql.binding.aggregation import is_aggregate
 from dt_jupyter.sql.binding.generators import is_generator
-from dt_jupyter.sql.binding.joins import match
 from dt_jupyter.sql.binding.limit_clause import without_limit
-from dt_jupyter.sql.binding.scope import Scope, Split, with_columns
+from dt_jupyter.sql.binding.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -203,14 +207,9 @@ def _exists(scope: Scope, bound: Bound, negated: bool) -> None:
 
 def _any(scope: Scope, rel: Rel) -> str:
     """A column that says whether a relation has rows, joined in as one row."""
-    count, some = scope.ids.new("n"), scope.ids.new("some")
-    one = Aggregate(rel, (), ((count, _count()),))
-    scope.join(Project(one, ((some, template("{n} > 0", n=col(count))),)))
+    fact, some = ask_for_rows(scope.ids, rel)
+    scope.join(fact)
     return some
-
-
-def _count() -> AggregateCall:
-    return AggregateCall("count", (), template("COUNT(*)"))
 
 
 def _not_in(scope: Scope, node: exp.In, bind: Bind) -> None:
@@ -232,7 +231,7 @@ def _is_false(scope: Scope, node: exp.In, value: str, bind: Bind) -> Expr:
     is_null = Postfix(col(item), "IS NULL")
     rows, nulls = scope.ids.new("n"), scope.ids.new("n")
     calls = (
-        (rows, _count()),
+        (rows, count_rows()),
         (nulls, AggregateCall("count_if", (is_null,), Call("COUNT_IF", (is_null,)))),
     )
     empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
@@ -272,25 +271,7 @@ def _mark(scope: Scope, bound: Bound) -> str:
         return _any(scope, bound.rel)
     if bound.grouped:
         raise refuse(Refusal.SUBQUERY, what="EXISTS over an aggregate, which is always true")
-    if bound.rest or not bound.pairs:
-        return _mark_by_condition(scope, bound)
-    keys = tuple(dict.fromkeys(b for _, b in bound.pairs))
-    distinct = Aggregate(Project(bound.rel, tuple((k, col(k)) for k in keys)), keys, ())
-    there = scope.ids.new("there")
-    right = with_columns(distinct, ((there, Literal("TRUE")),))
-    scope.rel = match(scope.ids, scope.rel, right, MatchKind.LEFT, split_of(bound))
-    return scope.column(Postfix(col(there), "IS NOT NULL"), "mark")
-
-
-def _mark_by_condition(scope: Scope, bound: Bound) -> str:
-    """The rows with a partner marked TRUE, and those without one FALSE: partners are not told
-    apart by keys, so that they cannot be made one before a join."""
-    mark, columns = scope.ids.new("mark"), scope.rel.columns
-    sides = tuple(
-        with_columns(match(scope.ids, scope.rel, bound.rel, kind, split_of(bound)), ((mark, said),))
-        for kind, said in ((MatchKind.SEMI, Literal("TRUE")), (MatchKind.ANTI, Literal("FALSE")))
-    )
-    scope.rel = Union(sides, (*columns, mark))
+    scope.rel, mark = mark_partners(scope.ids, scope.rel, bound.rel, split_of(bound))
     return mark
 
 
@@ -341,7 +322,7 @@ def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Ex
     rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
     rows, value = scope.ids.new("n"), scope.ids.new("m")
     largest = AggregateCall("max", (col(item),), Call("MAX", (col(item),)))
-    groups = Aggregate(rel, keys, ((rows, _count()), (value, largest)))
+    groups = Aggregate(rel, keys, ((rows, count_rows()), (value, largest)))
     message = Literal("'a subquery used as an expression returned more than one row'")
     several = Infix(col(rows), ">", Literal("1"))
     return groups, case(several, Call("RAISE_ERROR", (message,)), col(value))

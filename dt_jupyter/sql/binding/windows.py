@@ -7,9 +7,17 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
+    BY_ROW,
+    OF_ALL_ROWS,
+    ORDERED_THEMSELVES,
+    PEER_EDGES,
+    PICKED_ROWS,
+    RANKS,
     SETTLING,
     SUPPORTED,
     UNRULED,
+    UP_TO_PEERS,
+    WHOLE_PARTITION,
     Call,
     Expr,
     Infix,
@@ -19,31 +27,14 @@ from dt_jupyter.ivm import (
     WindowCall,
     case,
     col,
+    is_alike_for_peers,
     refuse,
+    require_rule,
 )
 from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
-from dt_jupyter.sql.binding.aggregation import bind_call, unruled
+from dt_jupyter.sql.binding.aggregation import bind_call
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Scope
-
-_RANKS = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
-_BY_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
-_PICKS = frozenset({"first_value", "first", "last_value", "last", "nth_value", "any_value"})
-_ORDERED_THEMSELVES = frozenset({
-    "mode", "listagg", "min_by", "max_by", "percentile_cont", "percentile_disc",
-})  # fmt: skip
-"""Aggregates whose text has an order, so that of a frame they have one value."""
-_OF_ALL_ROWS = frozenset({"median", "percentile"})
-"""Aggregates of a whole partition: Spark refuses an order and a frame there, and none decides."""
-_UP_TO_PEERS = ("", "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")
-_FROM_PEERS = ("RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",)
-_ALIKE = "RANGE BETWEEN CURRENT ROW AND CURRENT ROW"
-_EDGES = {
-    **dict.fromkeys(("last", "last_value"), (*_UP_TO_PEERS, _ALIKE)),
-    **dict.fromkeys(("first", "first_value", "any_value"), (*_FROM_PEERS, _ALIKE)),
-}
-"""The frames of which a function gives a row among those that tie with the current one."""
-_WHOLE = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
 def windows(nodes: Iterable[exp.Expr]) -> list[exp.Window]:
@@ -77,7 +68,7 @@ def _over_peers(node: exp.Window) -> exp.Window:
     """The last row of a frame that ends with the rows that tie is the last of those; so is the
     first of one that begins with them. Both are asked of those rows alone."""
     inner, order = node.this, node.args.get("order")
-    edge = _EDGES.get(call_name(bare_call(inner)))
+    edge = PEER_EDGES.get(call_name(bare_call(inner)))
     if edge is None or not order or isinstance(inner, exp.IgnoreNulls):
         return node
     if _frame(node.args.get("spec")) not in edge:
@@ -97,7 +88,7 @@ def _nth(scope: Scope, node: exp.Window) -> tuple[list[WindowCall], Expr] | None
     bare = bare_call(inner)
     if not isinstance(bare, exp.NthValue) or not order:
         return None
-    if _frame(node.args.get("spec")) not in _UP_TO_PEERS:
+    if _frame(node.args.get("spec")) not in UP_TO_PEERS:
         return None
     terms = tuple(scope.scalar(o) for o in order.expressions)
     x = scope.scalar(bare.this)
@@ -105,7 +96,9 @@ def _nth(scope: Scope, node: exp.Window) -> tuple[list[WindowCall], Expr] | None
     rows, value = scope.ids.new("w"), scope.ids.new("w")
     calls = [
         WindowCall(rows, counted, terms, "", total=False, settles=False),
-        WindowCall(value, _function(scope, inner), terms, _WHOLE, total=True, settles=True),
+        WindowCall(
+            value, _function(scope, inner), terms, WHOLE_PARTITION, total=True, settles=True
+        ),
     ]
     there = Infix(col(rows), ">=", scope.scalar(bare.args["offset"]))
     return calls, case(there, col(value))
@@ -136,44 +129,38 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
     frame = _frame(node.args.get("spec"))
     function = _function(scope, inner)
     made = scope.ids.new("w")
-    if name in _RANKS:
+    if name in RANKS:
         return WindowCall(made, function, terms, frame, total=False, settles=False)
-    if name in _BY_ROW:
+    if name in BY_ROW:
         return WindowCall(made, function, terms, frame, total=True, settles=True)
-    if name in _PICKS:
-        if terms and not frame.startswith("ROWS") and not _from_start(name, frame):
+    if name in PICKED_ROWS:
+        if terms and not frame.startswith("ROWS") and not is_alike_for_peers(name, frame):
             raise refuse(Refusal.TIES, what=f"{name}()")
         return WindowCall(
-            made, function, terms, frame or ("" if terms else _WHOLE), total=True, settles=True
+            made,
+            function,
+            terms,
+            frame or ("" if terms else WHOLE_PARTITION),
+            total=True,
+            settles=True,
         )
     if name not in SUPPORTED and name not in UNRULED and not isinstance(bare, exp.AggFunc):
         raise refuse(Refusal.WINDOW, what=f"{name}()")
-    if name not in SUPPORTED:
-        raise unruled(name)
+    require_rule(name)
     open_ = name in SETTLING
-    if name in _ORDERED_THEMSELVES and not (name == "listagg" and terms):
+    if name in ORDERED_THEMSELVES and not (name == "listagg" and terms):
         if len(call_parts(inner).args) > 2:
             raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
         function = bind_call(inner, scope.lookup, scope.known, scope.builtins).text
         return WindowCall(made, function, terms, frame, total=False, settles=open_)
-    if name in _OF_ALL_ROWS:
+    if name in OF_ALL_ROWS:
         return WindowCall(made, function, terms, frame, total=False, settles=False)
     if not terms and not frame:
-        return WindowCall(made, function, (), _WHOLE, total=True, settles=open_)
+        return WindowCall(made, function, (), WHOLE_PARTITION, total=True, settles=open_)
     by_row = frame.startswith("ROWS")
     if open_ and not by_row:
         raise refuse(Refusal.TIES, what=f"{name}()")
     return WindowCall(made, function, terms, frame, total=by_row, settles=by_row)
-
-
-def _from_start(name: str, frame: str) -> bool:
-    """The first row of a frame that begins with the partition is the same for all that tie."""
-    first = name in ("first_value", "first", "any_value")
-    if first:
-        return not frame or "UNBOUNDED PRECEDING" in frame
-    if name == "nth_value":
-        return "UNBOUNDED PRECEDING" in frame and frame.endswith("UNBOUNDED FOLLOWING")
-    return frame.endswith("UNBOUNDED FOLLOWING")
 
 
 def _function(scope: Scope, node: exp.Expr) -> Expr:

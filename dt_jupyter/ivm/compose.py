@@ -1,0 +1,155 @@
+"""Relations made of others, as a query asks for them: joins, marks, set operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dt_jupyter.ivm.expr import NULL, Call, Cast, Expr, Literal, Postfix, col, expr, numbered
+from dt_jupyter.ivm.rel import (
+    Aggregate,
+    AggregateCall,
+    Filter,
+    Generate,
+    Match,
+    MatchKind,
+    Project,
+    Rel,
+    Union,
+)
+from dt_jupyter.model.hidden import is_hidden
+
+TRUE, FALSE = Literal("TRUE"), Literal("FALSE")
+
+
+@dataclass
+class Ids:
+    """Column ids that are unique in a definition; `taken` has the last number given for a name."""
+
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def new(self, name: str) -> str:
+        base = name if name and not is_hidden(name) else "c"
+        n = self.taken.get(base, 0) + 1
+        while (found := numbered(base, n)) in self.taken:
+            n += 1
+        self.taken[base] = n
+        self.taken.setdefault(found, 1)
+        return found
+
+
+@dataclass(frozen=True)
+class Split:
+    """A join condition: equal expressions (left, right), and the rest."""
+
+    pairs: tuple[tuple[Expr, Expr], ...]
+    rest: tuple[Expr, ...]
+
+
+def with_columns(rel: Rel, items: tuple[tuple[str, Expr], ...]) -> Rel:
+    """The relation and further columns."""
+    return Project(rel, (*((c, col(c)) for c in rel.columns), *items)) if items else rel
+
+
+def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
+    """A Match whose pairs are columns: what is computed is put below it, and left out above."""
+    pairs: list[tuple[str, str]] = []
+    more_left: list[tuple[str, Expr]] = []
+    more_right: list[tuple[str, Expr]] = []
+
+    def column(e: Expr, more: list[tuple[str, Expr]]) -> str:
+        if e.column is not None:
+            return e.column
+        more.append((ids.new("k"), e))
+        return more[-1][0]
+
+    for a, b in on.pairs:
+        pairs.append((column(a, more_left), column(b, more_right)))
+    made = Match(
+        with_columns(left, tuple(more_left)),
+        with_columns(right, tuple(more_right)),
+        kind,
+        tuple(pairs),
+        on.rest,
+    )
+    if not more_left and not (more_right and kind is MatchKind.LEFT):
+        return made
+    wanted = (*left.columns, *(right.columns if kind is MatchKind.LEFT else ()))
+    return Project(made, tuple((c, col(c)) for c in wanted))
+
+
+def count_rows() -> AggregateCall:
+    return AggregateCall("count", (), expr("COUNT(*)"))
+
+
+def ask_for_rows(ids: Ids, rel: Rel) -> tuple[Rel, str]:
+    """One row with a column that says whether a relation has rows."""
+    count, some = ids.new("n"), ids.new("some")
+    one = Aggregate(rel, (), ((count, count_rows()),))
+    return Project(one, ((some, expr("{n} > 0", n=col(count))),)), some
+
+
+def mark_partners(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, str]:
+    """The left side with a column that says whether each row has a partner in the right one. Where
+    conditions other than equality decide, partners cannot be made one before a join: the rows with
+    one are marked TRUE, and those without FALSE."""
+    mark = ids.new("mark")
+    if on.rest or not on.pairs:
+        sides = tuple(
+            with_columns(match(ids, left, right, kind, on), ((mark, said),))
+            for kind, said in ((MatchKind.SEMI, TRUE), (MatchKind.ANTI, FALSE))
+        )
+        return Union(sides, (*left.columns, mark)), mark
+    named = tuple((b.column or ids.new("k"), b) for _, b in on.pairs)
+    keys = tuple(dict.fromkeys(k for k, _ in named))
+    distinct = Aggregate(Project(right, tuple(dict(named).items())), keys, ())
+    there = ids.new("there")
+    pairs = tuple((a, col(k)) for (a, _), (k, _) in zip(on.pairs, named, strict=True))
+    marked = with_columns(distinct, ((there, TRUE),))
+    rel = match(ids, left, marked, MatchKind.LEFT, Split(pairs, ()))
+    return with_columns(rel, ((mark, Postfix(col(there), "IS NOT NULL")),)), mark
+
+
+def join_fully(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, dict[str, str]]:
+    """The full outer join: the left one, and the rows of the right side without a partner; its
+    columns by those of the sides."""
+    turned = Split(tuple((b, a) for a, b in on.pairs), on.rest)
+    inner = match(ids, left, right, MatchKind.LEFT, on)
+    alone = match(ids, right, left, MatchKind.ANTI, turned)
+    columns = (*left.columns, *right.columns)
+    own = frozenset(right.columns)
+    nulls = tuple((c, col(c) if c in own else NULL) for c in columns)
+    both = tuple(ids.new(c) for c in columns)
+    first = Project(inner, tuple((c, col(c)) for c in columns))
+    return Union((first, Project(alone, nulls)), both), dict(zip(columns, both, strict=True))
+
+
+def count_sides(
+    ids: Ids, left: Rel, right: Rel, made: tuple[str, ...], *, minus: bool, distinct: bool
+) -> Rel:
+    """EXCEPT (`minus`) or INTERSECT by how often either side has each row; the columns are
+    `made`."""
+    mine, theirs = ids.new("l"), ids.new("r")
+    sides = [
+        with_columns(rel, ((ids.new("l"), expr(f"{a}")), (ids.new("r"), expr(f"{b}"))))
+        for rel, a, b in ((left, 1, 0), (right, 0, 1))
+    ]
+    union = Union(tuple(sides), (*made, mine, theirs))
+    counts = tuple(ids.new(n) for n in ("l", "r"))
+    calls = tuple(
+        (n, AggregateCall("sum", (col(c),), Call("SUM", (col(c),))))
+        for n, c in zip(counts, (mine, theirs), strict=True)
+    )
+    groups = Aggregate(union, made, calls)
+    l, r = (col(c) for c in counts)  # noqa: E741
+    kept = tuple((i, col(i)) for i in made)
+    if distinct:
+        condition = expr("{l} > 0 AND {r} " + ("= 0" if minus else "> 0"), l=l, r=r)
+        return Project(Filter(groups, (condition,)), kept)
+    times = expr("{l} - {r}" if minus else "LEAST({l}, {r})", l=l, r=r)
+    some = Filter(groups, (expr("({n}) > 0", n=times),))
+    copies = Generate(
+        some,
+        Call("EXPLODE", (Call("SEQUENCE", (Cast(Literal("1"), "BIGINT"), times)),)),
+        (ids.new("copy"),),
+    )
+    return Project(copies, kept)
