@@ -34,12 +34,13 @@ def read_cached(frame: DataFrame) -> DataFrame:
     cached plan by comparing plans, and where one is twice in a statement it may not find it.
 
     The DataFrame itself if nothing is cached: plans that are the same share what is cached, and
-    another refresh may have released it."""
+    another refresh may have released it. What is cached may have been so under other names."""
     session: Any = frame.sparkSession
     found = session._jsparkSession.sharedState().cacheManager().lookupCachedData(frame._jdf)
     if found.isEmpty():
         return frame
-    return frame_of_plan(_without_order(found.get().cachedRepresentation(), session), session)
+    rows = frame_of_plan(_without_order(found.get().cachedRepresentation(), session), session)
+    return rows if rows.columns == frame.columns else rows.toDF(*frame.columns)
 
 
 def _without_order(relation: Any, session: Any) -> Any:

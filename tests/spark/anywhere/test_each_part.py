@@ -46,8 +46,8 @@ OPERATORS = (
     "rollup", "deduplicated", "running", "lateral_outer", "collected", "literal",
 )  # fmt: skip
 """One text of each class."""
-SHARE = {"local": 1, "cluster": 2, "connect": 4}
-"""Of which each second or fourth is tried, where each takes seconds."""
+SHARE = {"local": 1, "cluster": 4, "connect": 4}
+"""Of which each fourth is tried, where each takes seconds."""
 ITEMS = ("1, 'a'", "2, 'a'", "3, 'b'")
 AFTER = [(1, 1, 5), (2, 2, 10)]
 """Of QUERY, with the rows that are not in it at first."""

@@ -39,3 +39,17 @@ def test_rows_that_another_refresh_has_released_are_computed(frame: DataFrame) -
     frame.persist()
     frame.select("*").unpersist()
     assert read_cached(frame).collect() == frame.collect()
+
+
+def test_rows_that_are_cached_under_other_names_have_their_own(frame: DataFrame) -> None:
+    """Spark takes plans for the same whose columns have other names: groups of groups in a refresh
+    are such, and a name that both have would be read of another column."""
+    frame.persist()
+    other = frame.selectExpr("id AS k", "k AS id", "`a b` AS c")
+    same = frame.sparkSession.range(5).selectExpr("id AS k", "id % 2 AS id", "CAST(NULL AS STRING) c")
+    for each in (other, same):
+        each.persist()
+        assert read_cached(each).collect() == each.collect()
+        assert read_cached(each).columns == each.columns
+        each.unpersist()
+    frame.unpersist()
