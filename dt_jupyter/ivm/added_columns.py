@@ -29,7 +29,7 @@ from dt_jupyter.ivm.rel import (
     Top,
     Union,
     Window,
-    columns_read,
+    own_reads,
     rewrite,
 )
 
@@ -97,7 +97,7 @@ def _without(rel: Rel, added: AddedColumns) -> _Rest:
 
 def _require_unread(rel: Rel, nulls: frozenset[str]) -> None:
     """Rows that tie are put in the order of all columns, which one of NULLs leaves as it is."""
-    if columns_read(rel) & nulls:
+    if own_reads(rel) & nulls:
         raise Underivable("the query computes, compares or orders by a column that was added")
 
 

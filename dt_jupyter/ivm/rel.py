@@ -334,7 +334,7 @@ _READS = PerOperator[Callable[[Any], frozenset[str]]](
 )
 
 
-def columns_read(rel: Rel) -> frozenset[str]:
+def own_reads(rel: Rel) -> frozenset[str]:
     """The columns of its inputs that a node computes, decides or orders by; not those that it
     passes on."""
     return _READS[type(rel)](rel)

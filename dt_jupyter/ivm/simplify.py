@@ -22,7 +22,7 @@ from dt_jupyter.ivm.rel import (
     Top,
     Union,
     Window,
-    columns_read,
+    own_reads,
     rewrite,
 )
 
@@ -184,13 +184,13 @@ def _prune_union(rel: Rel, used: _Columns) -> Rel:
 
 def _prune_passing(rel: Rel, used: _Columns) -> Rel:
     """It passes on what it does not read."""
-    below = used | columns_read(rel)
+    below = used | own_reads(rel)
     return rel.with_inputs(tuple(prune(i, below) for i in rel.inputs))
 
 
 def _prune_match(rel: Rel, used: _Columns) -> Rel:
     assert isinstance(rel, Match)
-    read = columns_read(rel)
+    read = own_reads(rel)
     right = read | used if rel.kind is MatchKind.LEFT else read
     return replace(rel, left=prune(rel.left, read | used), right=prune(rel.right, right))
 

@@ -26,7 +26,7 @@ from dt_jupyter.ivm.rel import (
     TypesOf,
     Union,
     Window,
-    columns_read,
+    own_reads,
 )
 from dt_jupyter.ivm.stage_groups import group_of
 
@@ -82,7 +82,7 @@ def _decided_by(what: str) -> Callable[[Rel, frozenset[str], TypesOf], frozenset
     """Passes columns on; raises where what it decides by is equal within a tolerance only."""
 
     def rule(rel: Rel, below: frozenset[str], types: TypesOf) -> frozenset[str]:
-        if columns_read(rel) & below:
+        if own_reads(rel) & below:
             raise refuse(Refusal.FLOATING_AGGREGATE_DECIDES, what=what)
         return below
 

@@ -32,7 +32,7 @@ from dt_jupyter.ivm import (
     Top,
     Union,
     Window,
-    columns_read,
+    own_reads,
     places,
     walk,
 )
@@ -147,7 +147,7 @@ def _below_projection(rel: Rel, read: frozenset[str]) -> _Below:
 
 def _below_passing(rel: Rel, read: frozenset[str]) -> _Below:
     """Of an operator that passes on what it does not read."""
-    columns = columns_read(rel)
+    columns = own_reads(rel)
     linear = WEIGHT not in columns
     return [(i, (read | columns) & set(i.columns), linear) for i in rel.inputs]
 
@@ -155,7 +155,7 @@ def _below_passing(rel: Rel, read: frozenset[str]) -> _Below:
 def _below_match(rel: Rel, read: frozenset[str]) -> _Below:
     """Each row of the left side stands alone."""
     assert isinstance(rel, Match)
-    columns = read | columns_read(rel)
+    columns = read | own_reads(rel)
     right = frozenset(rel.right.columns)
     return [(rel.left, columns & set(rel.left.columns), True), (rel.right, right, False)]
 

@@ -23,7 +23,8 @@ DECIDES = {
     "FLOOR(s)": "floor()", "s = 1": "=", "CASE WHEN s > 1 THEN 1 END": ">",
     "CASE s WHEN 1 THEN 2 END": "CASE", "CASE g WHEN s THEN 2 END": "CASE",
     "CAST(s AS DECIMAL(3, 2))": "cast()", "CAST(s AS STRING)": "cast()",
-    "COALESCE(g / s, 0)": "/", "NULLIF(s, 1) IS NULL": "nullif()", "a_function(s)":
+    "COALESCE(g / s, 0)": "/", "ABS(s) IS NULL": "abs()",
+    "NULLIF(s, 1) IS NULL": "nullif()", "a_function(s)":
     "a_function()", "IF(s > 1, 1, s)": ">", "POW(2, s)": "pow()", "s BETWEEN 0 AND 1":
     "BETWEEN", "ARRAY(1, 2)[s]": "[", "CASE WHEN g = CASE WHEN s > 1 THEN 1 END THEN 1 END":
     "=", "ABS(s % 1) + g": "%", "TRANSFORM(ARRAY(s), x -> x)": "transform()",

@@ -168,6 +168,24 @@ def test_an_expression_for_a_column_is_in_brackets(text: str, replaced: str) -> 
     assert read(text).replaced({"x": OR, "y": col("c")}).sql(str) == replaced
 
 
+@pytest.mark.parametrize(
+    ("text", "descending", "nulls_first"),
+    [
+        ("x", False, True),
+        ("x ASC", False, True),
+        ("x DESC", True, False),
+        ("x NULLS LAST", False, False),
+        ("x ASC NULLS LAST", False, False),
+        ("x DESC NULLS FIRST", True, True),
+    ],
+)
+def test_a_term_says_its_direction(text: str, descending: bool, nulls_first: bool) -> None:
+    term = read_term(text)
+    assert isinstance(term, SortOrder)
+    assert (term.descending, term.nulls_first) == (descending, nulls_first)
+    assert term.sql(str) == text
+
+
 def test_a_term_of_an_order_stays_one() -> None:
     term = read_term("x DESC NULLS FIRST").replaced({"x": OR})
     assert isinstance(term, SortOrder)
