@@ -28,11 +28,11 @@ from dt_jupyter.ivm.compose import (
     Ids as Ids,
     Split as Split,
     ask_for_rows as ask_for_rows,
-    count_rows as count_rows,
     count_sides as count_sides,
     join_fully as join_fully,
     mark_partners as mark_partners,
     match as match,
+    row_count as row_count,
     with_columns as with_columns,
 )
 from dt_jupyter.ivm.derivable import (

@@ -77,14 +77,14 @@ def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
     return Project(made, tuple((c, col(c)) for c in wanted))
 
 
-def count_rows() -> AggregateCall:
+def row_count() -> AggregateCall:
     return AggregateCall("count", (), expr("COUNT(*)"))
 
 
 def ask_for_rows(ids: Ids, rel: Rel) -> tuple[Rel, str]:
     """One row with a column that says whether a relation has rows."""
     count, some = ids.new("n"), ids.new("some")
-    one = Aggregate(rel, (), ((count, count_rows()),))
+    one = Aggregate(rel, (), ((count, row_count()),))
     return Project(one, ((some, expr("{n} > 0", n=col(count))),)), some
 
 

@@ -75,7 +75,7 @@ class ExpressionReader:
 
     def operand(self, node: SparkNode) -> Expr:
         found = self.read(node)
-        return found if node.kind in CLOSED else Bracketed(found)
+        return found if node.kind in SELF_CONTAINED else Bracketed(found)
 
     def list(self, nodes: Iterable[SparkNode]) -> tuple[Expr, ...]:
         return tuple(map(self.read, nodes))
@@ -399,7 +399,7 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "AtLeastNNonNulls": ExpressionReader.not_null,
     "CreateNamedStruct": ExpressionReader.struct,
 }
-CLOSED = frozenset({
+SELF_CONTAINED = frozenset({
     "AttributeReference", "Literal", "OuterReference", "Cast", "NamedLambdaVariable",
     "GetArrayItem", "GetMapValue", "GetStructField", "CaseWhen", "AggregateExpression", "Coalesce",
     "ScalarSubquery",

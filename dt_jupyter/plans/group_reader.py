@@ -25,7 +25,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import ScalarReader, Scalars
+from dt_jupyter.plans.scalar_reader import ScalarReader, Values
 
 _CLASSES = {
     "AggregateExpression": "", "HyperLogLogPlusPlus": "approx_count_distinct",
@@ -42,7 +42,7 @@ class GroupReader:
     `keys` are the ids of grouping expressions, `carried` what the columns below the aggregate
     are."""
 
-    scalars: Scalars
+    scalars: Values
     ids: Ids
     columns: Mapping[int, str]
     keys: dict[Expr, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class GroupReader:
 
     def _known(self, reader: ScalarReader, node: SparkNode) -> Expr | None:
         if node.kind == "AggregateExpression":
-            return col(self._call(call_parts(node, self.below)))
+            return col(self._call(take_call_apart(node, self.below)))
         value = self.scalars.value_of(reader, node)
         if value is not None or any(n.kind == "AggregateExpression" for n in node.walk()):
             return value
@@ -105,7 +105,7 @@ def call_text(parts: CallParts) -> Expr:
     return Raw((call, " FILTER(WHERE ", parts.condition, ")"))
 
 
-def call_parts(node: SparkNode, reader: ScalarReader) -> CallParts:
+def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
     """An aggregate expression of Spark's taken apart."""
     call, *more = node.children
     condition = reader.read(more[0]) if more else None
@@ -153,7 +153,7 @@ def _is_constant(node: SparkNode) -> bool:
     return node.kind == "Literal" and node.fields.get("value") is not None
 
 
-def carried_columns(calls: Iterable[tuple[str, AggregateCall]]) -> Iterable[tuple[str, Expr]]:
+def columns_of_calls(calls: Iterable[tuple[str, AggregateCall]]) -> Iterable[tuple[str, Expr]]:
     """The columns that calls read."""
     for _, call in calls:
         for column in sorted(call.text.columns | {c for a in call.args for c in a.columns}):

@@ -17,18 +17,18 @@ from dt_jupyter.ivm import (
     Rel,
     Split,
     col,
-    count_rows,
     expr,
     match,
     never_null,
+    row_count,
     with_columns,
 )
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import Scalars
+from dt_jupyter.plans.scalar_reader import Values
 
 
 def read_conjuncts(
-    node: SparkNode | None, scalars: Scalars, columns: Mapping[int, str]
+    node: SparkNode | None, scalars: Values, columns: Mapping[int, str]
 ) -> list[Expr]:
     """What has to be true together; (p AND q) OR (p AND r) is p AND (q OR r)."""
     if node is None or _is_true(node):
@@ -44,7 +44,7 @@ def _is_true(node: SparkNode) -> bool:
     return node.kind == "Literal" and str(node.fields.get("value")).lower() == "true"
 
 
-def _factored(node: SparkNode, scalars: Scalars, columns: Mapping[int, str]) -> list[Expr]:
+def _factored(node: SparkNode, scalars: Values, columns: Mapping[int, str]) -> list[Expr]:
     sides = [read_conjuncts(s, scalars, columns) for s in _disjuncts(node)]
     common = [c for c in sides[0] if all(c in s for s in sides)]
     if not common:
@@ -89,7 +89,7 @@ class ReadPlan:
 
 
 def split_condition(
-    node: SparkNode | None, scalars: Scalars, left: ReadPlan, right: ReadPlan
+    node: SparkNode | None, scalars: Values, left: ReadPlan, right: ReadPlan
 ) -> Split:
     """The equal pairs of a join's condition, and the rest. What is NULL in no row of a side is
     equal where it is not distinct."""
@@ -121,7 +121,7 @@ def _conditions(node: SparkNode | None) -> list[SparkNode]:
 
 
 def _equal_sides(
-    node: SparkNode, scalars: Scalars, columns: Mapping[int, str], there: frozenset[str]
+    node: SparkNode, scalars: Values, columns: Mapping[int, str], there: frozenset[str]
 ) -> tuple[Expr, Expr] | None:
     if node.kind not in ("EqualTo", "EqualNullSafe"):
         return None
@@ -152,7 +152,7 @@ def keep_others(
     is_null = expr("{x} IS NULL", x=other) if other.column else expr("({x}) IS NULL", x=other)
     rows, nulls = ids.new("n"), ids.new("n")
     calls = (
-        (rows, count_rows()),
+        (rows, row_count()),
         (nulls, AggregateCall("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
     )
     empty, whole = ids.new("empty"), ids.new("whole")
@@ -168,7 +168,7 @@ def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[s
     rows = ids.new("n")
     others = [c for c in right.columns if c not in keys]
     values = {c: ids.new("m") for c in others}
-    calls = [(rows, count_rows())]
+    calls = [(rows, row_count())]
     calls += [
         (m, AggregateCall("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
     ]

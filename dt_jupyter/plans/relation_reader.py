@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from dt_jupyter.ivm import (
     Aggregate,
+    Call,
     Expr,
     Filter,
     Generate,
@@ -25,7 +26,6 @@ from dt_jupyter.ivm import (
     WindowCall,
     ask_for_rows,
     col,
-    count_rows,
     count_sides,
     expr,
     has_all,
@@ -33,10 +33,11 @@ from dt_jupyter.ivm import (
     mark_partners,
     match,
     refuse,
+    row_count,
     sample_condition,
     with_columns,
 )
-from dt_jupyter.plans.group_reader import GroupReader, carried_columns
+from dt_jupyter.plans.group_reader import GroupReader, columns_of_calls
 from dt_jupyter.plans.join_reader import (
     ReadPlan,
     keep_others,
@@ -49,7 +50,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import Scalars
+from dt_jupyter.plans.scalar_reader import Values
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.sql import Table
 
@@ -71,7 +72,7 @@ class RelationReader:
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scalars = Scalars(self.builtins, self.functions)
+        self.scalars = Values(self.builtins, self.functions)
 
     def read(self, plan: SparkNode) -> Rel:
         """The rows of a plan; Refused where an operator or an expression has no form."""
@@ -182,10 +183,10 @@ class RelationReader:
         pivots = {n.id: p for n in nodes if (p := groups.pivot(n)) is not None}
         items = [(n, groups.item(n)) for n in nodes if n.id not in pivots]
         calls = groups.calls()
-        for column, value in carried_columns(calls):
+        for column, value in columns_of_calls(calls):
             groups.carried.setdefault(column, value)
         if not calls and not key_ids:
-            calls = ((self.ids.new("n"), count_rows()),)
+            calls = ((self.ids.new("n"), row_count()),)
         carried = tuple(groups.carried.items())
         made = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
         named = [(n, self.ids.new(n.name.lower()), e) for n, e in items]
@@ -193,7 +194,28 @@ class RelationReader:
         shown += [(i, col(i)) for p in pivots.values() for i in p]
         return ReadPlan(Project(made, tuple(shown)), tuple((n.id, i) for n, i, _ in named), pivots)
 
+    def _numbered(self, plan: SparkNode) -> ReadPlan:
+        """Rows numbered in the order of a Sort below, as Spark's rules have the LIMIT of a
+        correlated subquery: with the columns that the Sort reads, which are left out above."""
+        node, projects = plan.child, []
+        while node.kind == "Project":
+            projects.append(node)
+            node = node.child
+        inner = self._below(node)
+        reader, known = self.scalars.over(inner.known), inner.known
+        (item,) = plan.trees("windowExpressions")
+        terms = tuple(map(reader.order, node.trees("order")))
+        keys = [known[_plain(p).id] for p in item.child.children[1].trees("partitionSpec")]
+        made = self.ids.new("n")
+        call = WindowCall(made, Call("ROW_NUMBER", ()), terms, "", total=True, settles=True)
+        rel = Window(inner.exact, tuple(sorted(keys)), (call,))
+        for project in reversed(projects):
+            known = {n.id: known[_plain(n).id] for n in project.trees("projectList")}
+        return ReadPlan(rel, (*known.items(), (item.id, made)))
+
     def _window(self, plan: SparkNode) -> ReadPlan:
+        if _takes_order_below(plan):
+            return self._numbered(plan)
         below = self._below(plan)
         rel = below.exact
         reader = self.scalars.over(below.known)
@@ -210,7 +232,7 @@ class RelationReader:
             groups.setdefault(keys, []).extend(found.calls)
             values.append((node, found.value))
         for keys, calls in groups.items():
-            rel = Window(rel, keys, tuple(calls))
+            rel = _add_calls(rel, keys, tuple(calls))
         items = [(n, v.column or self.ids.new("w"), v) for n, v in values]
         more = tuple((i, v) for _, i, v in items if v.column is None)
         return ReadPlan(
@@ -493,6 +515,26 @@ def _sorted_below(plan: SparkNode) -> bool:
     while plan.kind == "Project":
         plan = plan.child
     return plan.kind == "Sort"
+
+
+def _add_calls(rel: Rel, keys: tuple[str, ...], calls: tuple[WindowCall, ...]) -> Rel:
+    """Window calls over a relation, beside those that it has of the same partition: rows that tie
+    are put in the order of what the query reads, and not of what other calls give."""
+    if isinstance(rel, Window) and rel.partition == keys:
+        made = {c.id for c in rel.calls}
+        if not any(c.reads & made for c in calls):
+            return Window(rel.input, keys, (*rel.calls, *calls))
+    return Window(rel, keys, calls)
+
+
+def _takes_order_below(window: SparkNode) -> bool:
+    """Whether it numbers rows without an order of its own, over sorted ones."""
+    node, calls = window.child, window.trees("windowExpressions")
+    if len(calls) != 1 or calls[0].child.child.kind != "RowNumber" or not _sorted_below(node):
+        return False
+    while node.kind == "Project" and not _computes(node):
+        node = node.child
+    return node.kind == "Sort" and not calls[0].child.children[1].trees("orderSpec")
 
 
 _PASSES = frozenset({

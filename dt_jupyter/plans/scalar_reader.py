@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import Bracketed, Expr, Refusal, col, refuse
-from dt_jupyter.plans.expression_reader import CLOSED, ExpressionReader
+from dt_jupyter.plans.expression_reader import SELF_CONTAINED, ExpressionReader
 from dt_jupyter.plans.plan_tree import SparkNode
 
 _CONTEXT = {
@@ -40,7 +40,7 @@ class ScalarReader(ExpressionReader):
     def operand(self, node: SparkNode) -> Expr:
         written = _as_written(node)
         found = self._value(written)
-        closed = found.column is not None or written.kind in CLOSED
+        closed = found.column is not None or written.kind in SELF_CONTAINED
         return found if closed else Bracketed(found)
 
     def _item(self, node: SparkNode) -> Expr:
@@ -91,7 +91,7 @@ def check_node(node: SparkNode) -> None:
 
 
 @dataclass
-class Scalars:
+class Values:
     """Reads expressions over columns: `builtins` are Spark's functions, `functions` the user's.
     `values` are the ids of columns that were joined in for subqueries, by Spark's number."""
 

@@ -27,7 +27,7 @@ from dt_jupyter.ivm import (
     require_rule,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.group_reader import call_parts, call_text
+from dt_jupyter.plans.group_reader import call_text, take_call_apart
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ScalarReader
 from dt_jupyter.plans.window_sql import window_clause
@@ -91,7 +91,7 @@ def _function(function: SparkNode, reader: ScalarReader) -> Expr:
     if function.kind == "AggregateExpression":
         if function.child.kind in ("First", "Last", "AnyValue", "Mode"):
             return reader.call_of(function.child)
-        return call_text(call_parts(function, reader))
+        return call_text(take_call_apart(function, reader))
     if function.kind in ("Rank", "DenseRank", "PercentRank", "CumeDist", "RowNumber"):
         return Call(str(sql_function(function.kind, reader.builtins)).upper(), ())
     return reader.window_call(function)
@@ -117,7 +117,7 @@ def _call(
         return WindowCall(made, text, terms, frame, total=True, settles=True)
     if function.kind != "AggregateExpression":
         raise refuse(Refusal.WINDOW, what=f"{name}()")
-    parts = call_parts(function, reader)
+    parts = take_call_apart(function, reader)
     name = parts.name
     require_rule(name)
     open_ = name in SETTLING

@@ -1,4 +1,5 @@
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.optimizer.BooleanSimplification$;
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE;
 import org.apache.spark.sql.catalyst.optimizer.PullupCorrelatedPredicates$;
 import org.apache.spark.sql.catalyst.optimizer.RewriteCorrelatedScalarSubquery$;
@@ -21,6 +22,7 @@ public final class SubqueryJoins extends AbstractPartialFunction {
 
   private static LogicalPlan joined(LogicalPlan plan) {
     plan = (LogicalPlan) plan.transformAllExpressions(new SubqueryJoins());
+    plan = BooleanSimplification$.MODULE$.apply(plan); // NOT decides what a NULL of an IN is
     plan = PullupCorrelatedPredicates$.MODULE$.apply(plan);
     plan = RewritePredicateSubquery$.MODULE$.apply(plan);
     plan = RewriteCorrelatedScalarSubquery$.MODULE$.apply(plan);

@@ -31,12 +31,12 @@ from dt_jupyter.ivm import (
     ask_for_rows,
     case,
     col,
-    count_rows,
     equality,
     expr as template,
     mark_partners,
     match,
     refuse,
+    row_count,
     with_columns,
 )
 from dt_jupyter.sql.binding.aggregation import is_aggregate
@@ -231,7 +231,7 @@ def _is_false(scope: Scope, node: exp.In, value: str, bind: Bind) -> Expr:
     is_null = Postfix(col(item), "IS NULL")
     rows, nulls = scope.ids.new("n"), scope.ids.new("n")
     calls = (
-        (rows, count_rows()),
+        (rows, row_count()),
         (nulls, AggregateCall("count_if", (is_null,), Call("COUNT_IF", (is_null,)))),
     )
     empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
@@ -322,7 +322,7 @@ def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Ex
     rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
     rows, value = scope.ids.new("n"), scope.ids.new("m")
     largest = AggregateCall("max", (col(item),), Call("MAX", (col(item),)))
-    groups = Aggregate(rel, keys, ((rows, count_rows()), (value, largest)))
+    groups = Aggregate(rel, keys, ((rows, row_count()), (value, largest)))
     message = Literal("'a subquery used as an expression returned more than one row'")
     several = Infix(col(rows), ">", Literal("1"))
     return groups, case(several, Call("RAISE_ERROR", (message,)), col(value))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bench.tpcds import TABLES as OF_TPCDS, columns
 from dt_jupyter.ivm import Refused, Rel, Scan, simplify
 from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, optimized_form, relation_reader
 from dt_jupyter.plans.plan_relation import relation_of_plan
 from dt_jupyter.spark import builtin_functions
 from dt_jupyter.sql import Renderer, Table, bind
+from tests.cases import nightly
+from tests.spark.definition.test_tpcds import SAMPLE
+from tests.spark.definition.tpcds_texts import tpcds_texts
 from tests.spark.refresh import test_forms_of_queries, test_operators
 from tests.spark.refresh.test_oracle_random import COLUMNS, value
 
@@ -23,11 +27,13 @@ if TYPE_CHECKING:
 QUERIES = {**test_operators.QUERIES, **test_forms_of_queries.QUERIES}
 OTHERWISE = frozenset({
     "marked", "as_of", "newest_before", "distinct_rollup", "rollup", "cube", "grouping_sets",
-    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding", "above_average",
+    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding",
     "correlated_below",
 })  # fmt: skip
 """Queries of which Spark plans the relation otherwise than it plans the text, and the binder's
 relation: their rows are compared."""
+OTHER_FORMS = 21
+"""Texts of TPC-DS with another form: grouping sets, full joins, marks beside other conditions."""
 TABLES = {
     **{n: Table(n, tuple(COLUMNS), None, ()) for n in ("p", "q")},
     "dim": Table("dim", ("k", "name"), None, ()),
@@ -52,17 +58,29 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
         made.catalog.dropTempView(name)
 
 
+@pytest.fixture
+def tpcds(spark: SparkSession) -> Iterator[SparkSession]:
+    """With the tables of TPC-DS as temporary views without rows."""
+    made = spark.newSession()
+    for table in OF_TPCDS:
+        shape = ", ".join(f"{c} {t}" for c, t in columns(table).items())
+        made.createDataFrame([], shape).createOrReplaceTempView(table)
+    yield made
+    for table in OF_TPCDS:
+        made.catalog.dropTempView(table)
+
+
 def analysed(frame: DataFrame) -> Any:
     session: Any = frame
     return session._jdf.queryExecution().analyzed()
 
 
-def read(spark: SparkSession, text: str) -> Rel:
-    return relation_of_plan(spark, analysed(spark.sql(text)), TABLES, builtin_functions(spark))
+def read(spark: SparkSession, text: str, tables: Mapping[str, Table] = TABLES) -> Rel:
+    return relation_of_plan(spark, analysed(spark.sql(text)), tables, builtin_functions(spark))
 
 
-def bound(spark: SparkSession, text: str) -> Rel:
-    return simplify(bind(text, lambda parts: TABLES[parts[-1]], builtin_functions(spark)))
+def bound(spark: SparkSession, text: str, tables: Mapping[str, Table] = TABLES) -> Rel:
+    return simplify(bind(text, lambda parts: tables[parts[-1].lower()], builtin_functions(spark)))
 
 
 def rendered(rel: Rel) -> str:
@@ -88,13 +106,15 @@ def differing_rows(spark: SparkSession, one: str, other: str) -> int:
     return spark.sql(f"SELECT count(*) FROM ({both})").collect()[0][0]
 
 
-def compared(spark: SparkSession) -> Mapping[str, str]:
+def compared(
+    spark: SparkSession, queries: Mapping[str, str], tables: Mapping[str, Table]
+) -> Mapping[str, str]:
     """How the relation that was read differs, by query: "" where Spark plans it as the text or as
     the binder's."""
     found = {}
-    for name, text in QUERIES.items():
+    for name, text in queries.items():
         try:
-            made = rendered(read(spark, text))
+            made = rendered(read(spark, text, tables))
         except Refused as e:
             found[name] = e.reason.sentence
             continue
@@ -109,8 +129,18 @@ def compared(spark: SparkSession) -> Mapping[str, str]:
 
 
 def test_every_query_is_read_as_spark_reads_it(session: SparkSession) -> None:
-    found = compared(session)
+    found = compared(session, QUERIES, TABLES)
     assert {n: d for n, d in found.items() if d} == dict.fromkeys(OTHERWISE, "form")
+
+
+@pytest.mark.parametrize("names", [SAMPLE, nightly(())], ids=["some", "all"])
+def test_texts_of_tpcds_are_read(tpcds: SparkSession, names: Sequence[str]) -> None:
+    """None is refused or has other types, and of most the form is that of Spark or the binder."""
+    texts = tpcds_texts()
+    tables = {t: Table(t, tuple(columns(t)), None, ()) for t in OF_TPCDS}
+    found = compared(tpcds, {n: texts[n] for n in names or texts}, tables)
+    assert set(found.values()) <= {"", "form"}, found
+    assert sum(d == "form" for d in found.values()) <= OTHER_FORMS
 
 
 @pytest.mark.parametrize("name", sorted(OTHERWISE))

@@ -46,7 +46,9 @@ def test_rows_that_are_cached_under_other_names_have_their_own(frame: DataFrame)
     are such, and a name that both have would be read of another column."""
     frame.persist()
     other = frame.selectExpr("id AS k", "k AS id", "`a b` AS c")
-    same = frame.sparkSession.range(5).selectExpr("id AS k", "id % 2 AS id", "CAST(NULL AS STRING) c")
+    same = frame.sparkSession.range(5).selectExpr(
+        "id AS k", "id % 2 AS id", "CAST(NULL AS STRING) c"
+    )
     for each in (other, same):
         each.persist()
         assert read_cached(each).collect() == each.collect()

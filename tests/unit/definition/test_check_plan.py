@@ -180,10 +180,10 @@ def test_rounds_are_bounded_and_each_source_changes_once(shape: object, kind: st
         pytest.skip("its one source changes twenty times: more than one round may have")
     made = stages(str(shape(n, kind)), n)
     found = []
-    for some, _ in zip(rounds(made, sources(made), Random(1)), range(4), strict=False):
-        found += sorted(some)
-        most = MOST_OPERATORS if len(some) > 1 else HARDEST
-        assert operators(made, some) <= most
+    for each, _ in zip(rounds(made, sources(made), Random(1)), range(4), strict=False):
+        found += sorted(each)
+        most = MOST_OPERATORS if len(each) > 1 else HARDEST
+        assert operators(made, each) <= most
     assert len(set(found)) == len(found)
     assert found
     if operators(made, frozenset(sources(made))) <= MOST_OPERATORS:

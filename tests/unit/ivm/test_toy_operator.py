@@ -140,6 +140,7 @@ def entries() -> dict[str, object]:
         "restrict": _pushed,
         "unstable": _decided,
         "line in EXPLAIN": _line,
+        "never NULL": TABLES["never NULL"][Top],
         "calls looked up": TABLES["calls looked up"][Scan],  # it has no expression of its own
     }
 
