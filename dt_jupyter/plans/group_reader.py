@@ -25,7 +25,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import ScalarReader, Values
+from dt_jupyter.plans.scalar_reader import ScalarReader, ColumnValues
 
 _CLASSES = {
     "AggregateExpression": "", "HyperLogLogPlusPlus": "approx_count_distinct",
@@ -42,7 +42,7 @@ class GroupReader:
     `keys` are the ids of grouping expressions, `carried` what the columns below the aggregate
     are."""
 
-    scalars: Values
+    scalars: ColumnValues
     ids: Ids
     columns: Mapping[int, str]
     keys: dict[Expr, str] = field(default_factory=dict)

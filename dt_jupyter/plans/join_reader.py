@@ -24,11 +24,11 @@ from dt_jupyter.ivm import (
     with_columns,
 )
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import Values
+from dt_jupyter.plans.scalar_reader import ColumnValues
 
 
 def read_conjuncts(
-    node: SparkNode | None, scalars: Values, columns: Mapping[int, str]
+    node: SparkNode | None, scalars: ColumnValues, columns: Mapping[int, str]
 ) -> list[Expr]:
     """What has to be true together; (p AND q) OR (p AND r) is p AND (q OR r)."""
     if node is None or _is_true(node):
@@ -44,7 +44,7 @@ def _is_true(node: SparkNode) -> bool:
     return node.kind == "Literal" and str(node.fields.get("value")).lower() == "true"
 
 
-def _factored(node: SparkNode, scalars: Values, columns: Mapping[int, str]) -> list[Expr]:
+def _factored(node: SparkNode, scalars: ColumnValues, columns: Mapping[int, str]) -> list[Expr]:
     sides = [read_conjuncts(s, scalars, columns) for s in _disjuncts(node)]
     common = [c for c in sides[0] if all(c in s for s in sides)]
     if not common:
@@ -89,7 +89,7 @@ class ReadPlan:
 
 
 def split_condition(
-    node: SparkNode | None, scalars: Values, left: ReadPlan, right: ReadPlan
+    node: SparkNode | None, scalars: ColumnValues, left: ReadPlan, right: ReadPlan
 ) -> Split:
     """The equal pairs of a join's condition, and the rest. What is NULL in no row of a side is
     equal where it is not distinct."""
@@ -121,7 +121,7 @@ def _conditions(node: SparkNode | None) -> list[SparkNode]:
 
 
 def _equal_sides(
-    node: SparkNode, scalars: Values, columns: Mapping[int, str], there: frozenset[str]
+    node: SparkNode, scalars: ColumnValues, columns: Mapping[int, str], there: frozenset[str]
 ) -> tuple[Expr, Expr] | None:
     if node.kind not in ("EqualTo", "EqualNullSafe"):
         return None

@@ -50,7 +50,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import Values
+from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.sql import Table
 
@@ -72,7 +72,7 @@ class RelationReader:
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scalars = Values(self.builtins, self.functions)
+        self.scalars = ColumnValues(self.builtins, self.functions)
 
     def read(self, plan: SparkNode) -> Rel:
         """The rows of a plan; Refused where an operator or an expression has no form."""

@@ -91,7 +91,7 @@ def check_node(node: SparkNode) -> None:
 
 
 @dataclass
-class Values:
+class ColumnValues:
     """Reads expressions over columns: `builtins` are Spark's functions, `functions` the user's.
     `values` are the ids of columns that were joined in for subqueries, by Spark's number."""
 
