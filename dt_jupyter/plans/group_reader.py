@@ -25,7 +25,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.scalar_reader import ScalarReader, ColumnValues
+from dt_jupyter.plans.scalar_reader import ColumnValues, ScalarReader
 
 _CLASSES = {
     "AggregateExpression": "", "HyperLogLogPlusPlus": "approx_count_distinct",

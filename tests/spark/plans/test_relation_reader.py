@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 QUERIES = {**test_operators.QUERIES, **test_forms_of_queries.QUERIES}
 OTHERWISE = frozenset({
     "marked", "as_of", "newest_before", "distinct_rollup", "rollup", "cube", "grouping_sets",
-    "deduplicated", "running", "marked_items", "aggregated_marks", "sliding",
+    "deduplicated", "marked_items", "aggregated_marks", "sliding",
     "correlated_below",
 })  # fmt: skip
 """Queries of which Spark plans the relation otherwise than it plans the text, and the binder's
 relation: their rows are compared."""
-OTHER_FORMS = 21
+OTHER_FORMS = 20
 """Texts of TPC-DS with another form: grouping sets, full joins, marks beside other conditions."""
 TABLES = {
     **{n: Table(n, tuple(COLUMNS), None, ()) for n in ("p", "q")},
