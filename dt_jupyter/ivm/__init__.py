@@ -187,15 +187,10 @@ from dt_jupyter.ivm.user_calls import (
     with_results as with_results,
 )
 from dt_jupyter.ivm.window_rules import (
-    BY_ROW as BY_ROW,
-    OF_ALL_ROWS as OF_ALL_ROWS,
-    ORDERED_THEMSELVES as ORDERED_THEMSELVES,
     PEER_EDGES as PEER_EDGES,
-    PICKED_ROWS as PICKED_ROWS,
-    RANKS as RANKS,
     UP_TO_PEERS as UP_TO_PEERS,
     WHOLE_PARTITION as WHOLE_PARTITION,
-    is_alike_for_peers as is_alike_for_peers,
+    settle_window as settle_window,
 )
 from dt_jupyter.model.hidden import (
     ROW_ID as ROW_ID,

@@ -28,11 +28,11 @@ from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues, ScalarReader
 
 _CLASSES = {
-    "AggregateExpression": "", "HyperLogLogPlusPlus": "approx_count_distinct",
-    "StddevSamp": "stddev", "PercentileCont": "percentile_cont", "PercentileDisc":
-    "percentile_disc", "ListAgg": "listagg", "CountIf": "count_if", "CountMinSketchAgg":
-    "count_min_sketch", "MaxMinByK": "max_by",
+    "HyperLogLogPlusPlus": "approx_count_distinct", "StddevSamp": "stddev",
+    "PercentileCont": "percentile_cont", "PercentileDisc": "percentile_disc",
+    "ListAgg": "listagg", "CountIf": "count_if", "CountMinSketchAgg": "count_min_sketch",
 }  # fmt: skip
+"""The names of aggregates by which their rules are found, where they are not those of classes."""
 _KNOWN = "count, sum, avg, min, max"
 
 

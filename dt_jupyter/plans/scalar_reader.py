@@ -80,7 +80,7 @@ def check_node(node: SparkNode) -> None:
     if kind in _CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
     if node.deterministic is False:
-        what = next(n.kind for n in _leaves_first(node) if n.deterministic is False)
+        *_, what = (n.kind for n in node.walk() if n.deterministic is False)  # an innermost one
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{what.lower()}()")
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
@@ -113,10 +113,6 @@ class ColumnValues:
             return None
         column = self.values.get(node.id)
         return col(column) if column is not None else None
-
-
-def _leaves_first(node: SparkNode) -> list[SparkNode]:
-    return list(node.walk())[::-1]
 
 
 def _no_query(node: SparkNode, outer: Mapping[int, str]) -> str:

@@ -5,26 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
-    BY_ROW,
-    OF_ALL_ROWS,
-    ORDERED_THEMSELVES,
     PEER_EDGES,
-    PICKED_ROWS,
-    RANKS,
-    SETTLING,
     UP_TO_PEERS,
     WHOLE_PARTITION,
     Call,
     Expr,
     Ids,
-    Refusal,
     WindowCall,
     col,
     expr,
-    is_alike_for_peers,
-    make_call,
-    refuse,
-    require_rule,
+    settle_window,
 )
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.group_reader import call_text, take_call_apart
@@ -49,18 +39,25 @@ def read_window(node: SparkNode, reader: ScalarReader, ids: Ids) -> ReadWindow:
     orders = spec.trees("orderSpec")
     terms = tuple(reader.order(o) for o in orders)
     frame = _frame(function, spec, reader)
-    whole = function.kind == "AggregateExpression"
-    call = function.child if whole else function
-    name = sql_function(call.kind, reader.builtins) or call.kind.lower()
-    ignores = bool(call.fields.get("ignoreNulls"))
+    is_aggregate = function.kind == "AggregateExpression"
+    bare = function.child if is_aggregate else function
+    name = sql_function(bare.kind, reader.builtins) or bare.kind.lower()
+    ignores = bool(bare.fields.get("ignoreNulls"))
     if name in PEER_EDGES and orders and not ignores and frame in PEER_EDGES[name]:
         more = tuple(reader.read(o.child) for o in orders)
-        made = _call(name, function, reader, ids.new("w"), (), "")
-        return ReadWindow((made,), col(made.id), more)
+        call = _written(function, reader, ids.new("w"), (), "")
+        return ReadWindow((_settled(name, function, reader, call),), col(call.id), more)
     if name == "nth_value" and orders and frame in UP_TO_PEERS:
-        return _nth(call, reader, ids, terms, ignores)
-    made = _call(name, function, reader, ids.new("w"), terms, frame)
-    return ReadWindow((made,), col(made.id))
+        return _nth(bare, reader, ids, terms, ignores)
+    call = _written(function, reader, ids.new("w"), terms, frame)
+    return ReadWindow((_settled(name, function, reader, call),), col(call.id))
+
+
+def _written(
+    function: SparkNode, reader: ScalarReader, made: str, terms: tuple[Expr, ...], frame: str
+) -> WindowCall:
+    text = _function(function, reader)
+    return WindowCall(made, text, terms, frame, total=False, settles=False)
 
 
 def _frame(function: SparkNode, spec: SparkNode, reader: ScalarReader) -> str:
@@ -97,40 +94,6 @@ def _function(function: SparkNode, reader: ScalarReader) -> Expr:
     return reader.window_call(function)
 
 
-def _call(
-    name: str,
-    function: SparkNode,
-    reader: ScalarReader,
-    made: str,
-    terms: tuple[Expr, ...],
-    frame: str,
-) -> WindowCall:
-    text = _function(function, reader)
-    if name in RANKS:
-        return WindowCall(made, text, terms, frame, total=False, settles=False)
-    if name in BY_ROW:
-        return WindowCall(made, text, terms, frame, total=True, settles=True)
-    if name in PICKED_ROWS:
-        if terms and not frame.startswith("ROWS") and not is_alike_for_peers(name, frame):
-            raise refuse(Refusal.TIES, what=f"{name}()")
-        frame = frame or ("" if terms else WHOLE_PARTITION)
-        return WindowCall(made, text, terms, frame, total=True, settles=True)
-    if function.kind != "AggregateExpression":
-        raise refuse(Refusal.WINDOW, what=f"{name}()")
-    parts = take_call_apart(function, reader)
-    name = parts.name
-    require_rule(name)
-    open_ = name in SETTLING
-    if name in ORDERED_THEMSELVES and not (name == "listagg" and terms):
-        if len(parts.args) > 2:
-            raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
-        text = make_call(parts, text, ()).text
-        return WindowCall(made, text, terms, frame, total=False, settles=open_)
-    if name in OF_ALL_ROWS:
-        return WindowCall(made, text, terms, frame, total=False, settles=False)
-    if not terms and not frame:
-        return WindowCall(made, text, (), WHOLE_PARTITION, total=True, settles=open_)
-    by_row = frame.startswith("ROWS")
-    if open_ and not by_row:
-        raise refuse(Refusal.TIES, what=f"{name}()")
-    return WindowCall(made, text, terms, frame, total=by_row, settles=by_row)
+def _settled(name: str, function: SparkNode, reader: ScalarReader, call: WindowCall) -> WindowCall:
+    whole = function.kind == "AggregateExpression"
+    return settle_window(call, name, lambda: take_call_apart(function, reader) if whole else None)

@@ -12,6 +12,7 @@ from dt_jupyter.ivm import (
     SUPPORTED,
     UNRULED,
     AggregateCall,
+    CallParts,
     Expr,
     Refusal,
     make_call,
@@ -66,15 +67,19 @@ def bind_call(
 ) -> AggregateCall:
     """An aggregate call; FILTER (WHERE p) becomes CASE WHEN p in its arguments. `picked` are the
     values that calls of the same SELECT pick from one row."""
+    parts = bound_parts(node, lookup, known, builtins)
+    return make_call(parts, scalar(node, lookup, known), picked)
+
+
+def bound_parts(
+    node: exp.Expr, lookup: Lookup, known: Mapping[exp.Expr, str], builtins: frozenset[str]
+) -> CallParts:
+    """An aggregate call taken apart, its parts checked and bound."""
     nodes = call_parts(node)
     require_rule(nodes.name)
     for part in nodes.read:
         check_parts(masked(part, known), builtins)
-
-    def bind(n: exp.Expr) -> Expr:
-        return scalar(n, lookup, known)
-
-    return make_call(nodes.bound(bind), bind(node), picked)
+    return nodes.bound(lambda n: scalar(n, lookup, known))
 
 
 def bind_calls(scope: Scope, calls: Sequence[exp.Expr]) -> list[tuple[str, AggregateCall]]:

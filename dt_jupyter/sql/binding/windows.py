@@ -7,18 +7,13 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dt_jupyter.ivm import (
-    BY_ROW,
-    OF_ALL_ROWS,
-    ORDERED_THEMSELVES,
     PEER_EDGES,
-    PICKED_ROWS,
-    RANKS,
-    SETTLING,
     SUPPORTED,
     UNRULED,
     UP_TO_PEERS,
     WHOLE_PARTITION,
     Call,
+    CallParts,
     Expr,
     Infix,
     Raw,
@@ -27,12 +22,12 @@ from dt_jupyter.ivm import (
     WindowCall,
     case,
     col,
-    is_alike_for_peers,
     refuse,
     require_rule,
+    settle_window,
 )
-from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name, call_parts
-from dt_jupyter.sql.binding.aggregation import bind_call
+from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name
+from dt_jupyter.sql.binding.aggregation import bound_parts
 from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Scope
 
@@ -128,39 +123,17 @@ def _call(scope: Scope, node: exp.Window) -> WindowCall:
     terms = tuple(scope.scalar(o) for o in order.expressions) if order else ()
     frame = _frame(node.args.get("spec"))
     function = _function(scope, inner)
-    made = scope.ids.new("w")
-    if name in RANKS:
-        return WindowCall(made, function, terms, frame, total=False, settles=False)
-    if name in BY_ROW:
-        return WindowCall(made, function, terms, frame, total=True, settles=True)
-    if name in PICKED_ROWS:
-        if terms and not frame.startswith("ROWS") and not is_alike_for_peers(name, frame):
-            raise refuse(Refusal.TIES, what=f"{name}()")
-        return WindowCall(
-            made,
-            function,
-            terms,
-            frame or ("" if terms else WHOLE_PARTITION),
-            total=True,
-            settles=True,
-        )
-    if name not in SUPPORTED and name not in UNRULED and not isinstance(bare, exp.AggFunc):
-        raise refuse(Refusal.WINDOW, what=f"{name}()")
+    call = WindowCall(scope.ids.new("w"), function, terms, frame, total=False, settles=False)
+    return settle_window(call, name, lambda: _aggregate(scope, inner, name))
+
+
+def _aggregate(scope: Scope, node: exp.Expr, name: str) -> CallParts | None:
+    """An aggregate taken apart; None for what is none."""
+    known = name in SUPPORTED or name in UNRULED
+    if not known and not isinstance(bare_call(node), exp.AggFunc):
+        return None
     require_rule(name)
-    open_ = name in SETTLING
-    if name in ORDERED_THEMSELVES and not (name == "listagg" and terms):
-        if len(call_parts(inner).args) > 2:
-            raise refuse(Refusal.WINDOW, what=f"{name}() of several rows")
-        function = bind_call(inner, scope.lookup, scope.known, scope.builtins).text
-        return WindowCall(made, function, terms, frame, total=False, settles=open_)
-    if name in OF_ALL_ROWS:
-        return WindowCall(made, function, terms, frame, total=False, settles=False)
-    if not terms and not frame:
-        return WindowCall(made, function, (), WHOLE_PARTITION, total=True, settles=open_)
-    by_row = frame.startswith("ROWS")
-    if open_ and not by_row:
-        raise refuse(Refusal.TIES, what=f"{name}()")
-    return WindowCall(made, function, terms, frame, total=by_row, settles=by_row)
+    return bound_parts(node, scope.lookup, scope.known, scope.builtins)
 
 
 def _function(scope: Scope, node: exp.Expr) -> Expr:
