@@ -358,7 +358,10 @@ def test_every_refusal_of_the_binder_has_a_case() -> None:
     folder = Path(str(sql_package.__file__)).parent
     named = {
         name
-        for file in (*folder.rglob("*.py"), Path(settled_calls.__file__))
+        for file in (
+            *folder.rglob("*.py"),
+            *(Path(m.__file__) for m in (settled_calls, window_rules)),
+        )
         if file.name != "hashing.py"
         for name in re.findall(r"Refusal\.([A-Z_]+)", file.read_text("utf-8"))
     }
