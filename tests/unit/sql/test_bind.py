@@ -360,10 +360,7 @@ def test_every_refusal_of_the_binder_has_a_case() -> None:
     shared = (Path(module.__file__) for module in (settled_calls, window_rules))
     named = {
         name
-        for file in (
-            *folder.rglob("*.py"),
-            *(Path(m.__file__) for m in (settled_calls, window_rules)),
-        )
+        for file in (*folder.rglob("*.py"), *shared)
         if file.name != "hashing.py"
         for name in re.findall(r"Refusal\.([A-Z_]+)", file.read_text("utf-8"))
     }
