@@ -357,7 +357,7 @@ def test_a_query_without_an_incremental_form_is_refused_by_code(query: str, code
 
 def test_every_refusal_of_the_binder_has_a_case() -> None:
     folder = Path(str(sql_package.__file__)).parent
-    shared = (Path(module.__file__) for module in (settled_calls, window_rules))
+    shared = (Path(str(module.__file__)) for module in (settled_calls, window_rules))
     named = {
         name
         for file in (*folder.rglob("*.py"), *shared)
