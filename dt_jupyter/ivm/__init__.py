@@ -27,11 +27,13 @@ from dt_jupyter.ivm.aggregates import (
 from dt_jupyter.ivm.compose import (
     Ids as Ids,
     Split as Split,
+    ask_for_absence as ask_for_absence,
     ask_for_rows as ask_for_rows,
     count_sides as count_sides,
     join_fully as join_fully,
     mark_partners as mark_partners,
     match as match,
+    one_row_each as one_row_each,
     row_count as row_count,
     with_columns as with_columns,
 )

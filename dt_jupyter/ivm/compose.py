@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dt_jupyter.ivm.expr import NULL, Call, Cast, Expr, Literal, Postfix, col, expr, numbered
+from dt_jupyter.ivm.expr import (
+    NULL,
+    Bracketed,
+    Call,
+    Cast,
+    Expr,
+    Infix,
+    Literal,
+    Postfix,
+    case,
+    col,
+    expr,
+    numbered,
+)
 from dt_jupyter.ivm.rel import (
     Aggregate,
     AggregateCall,
@@ -86,6 +99,39 @@ def ask_for_rows(ids: Ids, rel: Rel) -> tuple[Rel, str]:
     count, some = ids.new("n"), ids.new("some")
     one = Aggregate(rel, (), ((count, row_count()),))
     return Project(one, ((some, expr("{n} > 0", n=col(count))),)), some
+
+
+def ask_for_absence(ids: Ids, again: Rel, item: Expr, value: Expr) -> tuple[Rel, Expr]:
+    """Of `value IN (a set)`, for a row without a partner in the set: one row of facts about the
+    set, and whether IN is FALSE over them, and not NULL: the set is empty, or `value` is not NULL
+    and no `item` is. `value` is a column."""
+    null = Postfix(item if item.column else Bracketed(item), "IS NULL")
+    rows, nulls = ids.new("n"), ids.new("n")
+    calls = (
+        (rows, row_count()),
+        (nulls, AggregateCall("count_if", (null,), Call("COUNT_IF", (null,)))),
+    )
+    empty, whole = ids.new("empty"), ids.new("whole")
+    facts = tuple((i, expr("{n} = 0", n=col(n))) for i, n in ((empty, rows), (whole, nulls)))
+    unknown = Infix(Postfix(value, "IS NOT NULL"), "AND", col(whole))
+    is_false = Infix(col(empty), "OR", Bracketed(unknown))
+    return Project(Aggregate(again, (), calls), facts), is_false
+
+
+def one_row_each(
+    ids: Ids, rel: Rel, keys: tuple[str, ...], items: tuple[str, ...]
+) -> tuple[Rel, dict[str, Expr]]:
+    """One row for each of the keys, and the value of each item over it; a second row is the error
+    that Spark makes of it."""
+    rows, values = ids.new("n"), {i: ids.new("m") for i in items}
+    largest = (
+        (m, AggregateCall("max", (col(i),), Call("MAX", (col(i),)))) for i, m in values.items()
+    )
+    groups = Aggregate(rel, keys, ((rows, row_count()), *largest))
+    message = Literal("'a subquery used as an expression returned more than one row'")
+    failure = Call("RAISE_ERROR", (message,))
+    several = Infix(col(rows), ">", Literal("1"))
+    return groups, {i: case(several, failure, col(m)) for i, m in values.items()}
 
 
 def mark_partners(ids: Ids, left: Rel, right: Rel, on: Split) -> tuple[Rel, str]:

@@ -253,7 +253,7 @@ class SortOrder(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Raw(Expr):
-    """Text of our own making around children, or of a construct without a node of its own."""
+    """Text of our own making around children, or of a construct that has no node."""
 
     pieces: tuple[str | Expr, ...]
 
@@ -352,7 +352,7 @@ def case(when: Expr, then: Expr, otherwise: Expr | None = None) -> Expr:
 
 def chain(e: Expr, operators: frozenset[str]) -> tuple[tuple[str, Expr], ...]:
     """The operands of `a + b - c`, each with the operator before it ("" of the first one); the
-    expression itself where it is no chain of these operators."""
+    expression itself if it is not a chain of these operators."""
     found: list[tuple[str, Expr]] = []
     while isinstance(e, Infix) and e.op in operators:
         found.append((e.op, e.right))

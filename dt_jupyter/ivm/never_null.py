@@ -28,7 +28,7 @@ _STRICT = frozenset({"+", "-", "*"})
 
 
 def never_null(rel: Rel) -> frozenset[str]:
-    """The columns of a relation of which that is known."""
+    """The columns of a relation that are known to hold no NULL."""
     return _NEVER_NULL[type(rel)](rel)
 
 

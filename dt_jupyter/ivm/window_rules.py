@@ -25,7 +25,7 @@ PEER_EDGES = {
     **dict.fromkeys(("last", "last_value"), (*UP_TO_PEERS, _ALIKE)),
     **dict.fromkeys(("first", "first_value", "any_value"), (*_FROM_PEERS, _ALIKE)),
 }
-"""The frames of which a function gives a row among those that tie with the current one."""
+"""The frames in which a function gives a row that ties with the current one."""
 WHOLE_PARTITION = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
 
 
@@ -33,7 +33,7 @@ def settle_window(
     call: WindowCall, name: str, aggregate: Callable[[], CallParts | None]
 ) -> WindowCall:
     """A window call as it is written, with what puts rows that tie in an order where they decide.
-    `aggregate` takes its function apart; None for what is no aggregate. Refused where no order
+    `aggregate` takes its function apart; None if it is not an aggregate. Refused where no order
     settles it."""
     if name in _RANKS:
         return call

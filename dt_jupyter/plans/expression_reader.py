@@ -97,7 +97,7 @@ class ExpressionReader:
 
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
-        numbers those of a common table anew, it does so only in what it puts in its place."""
+        renumbers those of a common table, it does so only in what it puts in its place."""
         if _REPLACEMENT not in node.fields:
             return False
         read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")

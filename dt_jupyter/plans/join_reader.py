@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import (
-    Aggregate,
-    AggregateCall,
     Expr,
     Filter,
     Ids,
@@ -16,11 +14,11 @@ from dt_jupyter.ivm import (
     Project,
     Rel,
     Split,
+    ask_for_absence,
     col,
     expr,
     match,
     never_null,
-    row_count,
     with_columns,
 )
 from dt_jupyter.plans.plan_tree import SparkNode
@@ -149,30 +147,5 @@ def keep_others(
         made = ids.new("k")
         left, value = with_columns(left, ((made, value),)), col(made)
     rel = match(ids, left, right, MatchKind.ANTI, Split(((value, item),), ()))
-    is_null = expr("{x} IS NULL", x=other) if other.column else expr("({x}) IS NULL", x=other)
-    rows, nulls = ids.new("n"), ids.new("n")
-    calls = (
-        (rows, row_count()),
-        (nulls, AggregateCall("count_if", (is_null,), expr("COUNT_IF({x})", x=is_null))),
-    )
-    empty, whole = ids.new("empty"), ids.new("whole")
-    facts = ((empty, expr("{n} = 0", n=col(rows))), (whole, expr("{n} = 0", n=col(nulls))))
-    both = Join((rel, Project(Aggregate(again, (), calls), facts)), ())
-    text = "{e} OR ({x} IS NOT NULL AND {w})"
-    return Filter(both, (expr(text, e=col(empty), x=value, w=col(whole)),))
-
-
-def one_row_each(ids: Ids, right: Rel, keys: Sequence[str]) -> tuple[Rel, dict[str, Expr]]:
-    """One row for each of the keys, and the value of each other column over it; a second row is
-    the error that Spark makes of it."""
-    rows = ids.new("n")
-    others = [c for c in right.columns if c not in keys]
-    values = {c: ids.new("m") for c in others}
-    calls = [(rows, row_count())]
-    calls += [
-        (m, AggregateCall("max", (col(c),), expr("MAX({x})", x=col(c)))) for c, m in values.items()
-    ]
-    groups = Aggregate(right, tuple(dict.fromkeys(keys)), tuple(calls))
-    message = "a subquery used as an expression returned more than one row"
-    text = "CASE WHEN {n} > 1 THEN RAISE_ERROR('" + message + "') ELSE {m} END"
-    return groups, {c: expr(text, n=col(rows), m=col(m)) for c, m in values.items()}
+    facts, is_false = ask_for_absence(ids, again, other, value)
+    return Filter(Join((rel, facts), ()), (is_false,))

@@ -32,6 +32,7 @@ from dt_jupyter.ivm import (
     join_fully,
     mark_partners,
     match,
+    one_row_each,
     refuse,
     row_count,
     sample_condition,
@@ -42,7 +43,6 @@ from dt_jupyter.plans.join_reader import (
     ReadPlan,
     keep_others,
     not_in_pair,
-    one_row_each,
     read_conjuncts,
     split_condition,
 )
@@ -295,9 +295,6 @@ class RelationReader:
 
     # -- order ------------------------------------------------------------------------------------
 
-    def _sort(self, plan: SparkNode) -> ReadPlan:
-        return self._below(plan)
-
     def _limit(self, plan: SparkNode) -> ReadPlan:
         count: int | None = None
         skip = 0
@@ -347,10 +344,8 @@ class RelationReader:
 
     def _inner(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         columns = (*left.columns, *right.columns)
-        condition = plan.tree("condition")
-        nodes = [condition] if condition else []
         known = {**left.known, **right.known}
-        on = tuple(read_conjuncts(condition, self.scalars, known)) if nodes else ()
+        on = tuple(read_conjuncts(plan.tree("condition"), self.scalars, known))
         members = left.rel.members if isinstance(left.rel, Join) else (left.rel,)
         before = left.rel.on if isinstance(left.rel, Join) else ()
         return ReadPlan(Join((*members, right.rel), (*before, *on)), columns)
@@ -417,8 +412,9 @@ class RelationReader:
         on = split_condition(plan.tree("condition"), self.scalars, left, right)
         if on.rest or not all(b.column for _, b in on.pairs):
             raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
-        keys = [str(b.column) for _, b in on.pairs]
-        groups, values = one_row_each(self.ids, right.exact, keys)
+        rel, keys = right.exact, tuple(dict.fromkeys(str(b.column) for _, b in on.pairs))
+        items = tuple(c for c in rel.columns if c not in keys)
+        groups, values = one_row_each(self.ids, rel, keys, items)
         rel = match(self.ids, left.exact, groups, MatchKind.LEFT, on)
         made = {c: self.ids.new("value") for c in values}
         rel = with_columns(rel, tuple((made[c], e) for c, e in values.items()))
@@ -448,9 +444,8 @@ class RelationReader:
         """The relation with the values of subqueries in expressions joined in as one row."""
         for node in nodes:
             for inner in _inner(node) if node is not None else ():
-                number = inner.id
-                if self.scalars.values.get(number) not in rel.columns:
-                    rel, self.scalars.values[number] = self._with_value(rel, inner)
+                if self.scalars.values.get(inner.id) not in rel.columns:
+                    rel, self.scalars.values[inner.id] = self._with_value(rel, inner)
         return rel
 
     def _with_value(self, rel: Rel, node: SparkNode) -> tuple[Rel, str]:
@@ -464,9 +459,10 @@ class RelationReader:
             raise refuse(Refusal.SUBQUERY, what="a scalar subquery with several columns")
         if _is_one_row(plan):
             return Join((rel, read.exact), ()), read.columns[0][1]
-        groups, values = one_row_each(self.ids, read.exact, ())
+        ((_, item),) = read.columns
+        groups, values = one_row_each(self.ids, read.exact, (), (item,))
         made = self.ids.new("value")
-        one_value = Project(groups, ((made, values[read.columns[0][1]]),))
+        one_value = Project(groups, ((made, values[item]),))
         return Join((rel, one_value), ()), made
 
 
@@ -528,7 +524,7 @@ def _add_calls(rel: Rel, keys: tuple[str, ...], calls: tuple[WindowCall, ...]) -
 
 
 def _takes_order_below(window: SparkNode) -> bool:
-    """Whether it numbers rows without an order of its own, over sorted ones."""
+    """Whether it numbers sorted rows and names no order."""
     node, calls = window.child, window.trees("windowExpressions")
     if len(calls) != 1 or calls[0].child.child.kind != "RowNumber" or not _sorted_below(node):
         return False
@@ -578,7 +574,7 @@ _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
     "Filter": RelationReader._filter, "Project": RelationReader._project,
     "Aggregate": RelationReader._aggregate, "Window": RelationReader._window,
     "Distinct": RelationReader._distinct, "Generate": RelationReader._generate,
-    "Expand": RelationReader._expand, "Sort": RelationReader._sort,
+    "Expand": RelationReader._expand, "Sort": RelationReader._below,
     "GlobalLimit": RelationReader._limit, "LocalLimit": RelationReader._limit,
     "Offset": RelationReader._limit, "Join": RelationReader._join,
     "Union": RelationReader._union, "Intersect": RelationReader._set_operation,

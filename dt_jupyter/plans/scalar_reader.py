@@ -28,7 +28,7 @@ _SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
 @dataclass(frozen=True)
 class ScalarReader(ExpressionReader):
     """Reads expressions of a relation; `known` gives what is computed below: subqueries, calls,
-    keys. Refused where an expression is no deterministic scalar of the row."""
+    keys. Refused unless an expression is a deterministic scalar of the row."""
 
     known: Callable[[ScalarReader, SparkNode], Expr | None] = lambda reader, node: None
 

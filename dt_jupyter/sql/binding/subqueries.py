@@ -14,9 +14,7 @@ from sqlglot import exp
 from dt_jupyter.ivm import (
     NULL,
     Aggregate,
-    AggregateCall,
     Bracketed,
-    Call,
     Expr,
     Infix,
     Join,
@@ -28,6 +26,7 @@ from dt_jupyter.ivm import (
     Refusal,
     Rel,
     Split,
+    ask_for_absence,
     ask_for_rows,
     case,
     col,
@@ -35,8 +34,8 @@ from dt_jupyter.ivm import (
     expr as template,
     mark_partners,
     match,
+    one_row_each,
     refuse,
-    row_count,
     with_columns,
 )
 from dt_jupyter.sql.binding.aggregation import is_aggregate
@@ -228,17 +227,9 @@ def _is_false(scope: Scope, node: exp.In, value: str, bind: Bind) -> Expr:
     """Whether x IN (B) is FALSE, and not NULL, of a row that has no partner in B."""
     again = bind(node.args["query"], scope)
     (item,) = again.items
-    is_null = Postfix(col(item), "IS NULL")
-    rows, nulls = scope.ids.new("n"), scope.ids.new("n")
-    calls = (
-        (rows, row_count()),
-        (nulls, AggregateCall("count_if", (is_null,), Call("COUNT_IF", (is_null,)))),
-    )
-    empty, whole = scope.ids.new("empty"), scope.ids.new("whole")
-    facts = ((empty, template("{n} = 0", n=col(rows))), (whole, template("{n} = 0", n=col(nulls))))
-    scope.join(Project(Aggregate(again.rel, (), calls), facts))
-    unknown = Infix(Postfix(col(value), "IS NOT NULL"), "AND", col(whole))
-    return Infix(col(empty), "OR", Bracketed(unknown))
+    facts, is_false = ask_for_absence(scope.ids, again.rel, col(item), col(value))
+    scope.join(facts)
+    return is_false
 
 
 def _no_partner(scope: Scope, node: exp.In, bind: Bind) -> str:
@@ -320,9 +311,5 @@ def _one_row(scope: Scope, bound: Bound, keys: tuple[str, ...]) -> tuple[Rel, Ex
     """One row for each key, and its value; a second row is the error that Spark makes of it."""
     (item,) = bound.items
     rel = Aggregate(bound.rel, bound.rel.columns, ()) if bound.distinct else bound.rel
-    rows, value = scope.ids.new("n"), scope.ids.new("m")
-    largest = AggregateCall("max", (col(item),), Call("MAX", (col(item),)))
-    groups = Aggregate(rel, keys, ((rows, row_count()), (value, largest)))
-    message = Literal("'a subquery used as an expression returned more than one row'")
-    several = Infix(col(rows), ">", Literal("1"))
-    return groups, case(several, Call("RAISE_ERROR", (message,)), col(value))
+    groups, values = one_row_each(scope.ids, rel, keys, (item,))
+    return groups, values[item]
