@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode, TextSpan, Unknown
-from dt_jupyter.spark import as_active, compile_java
+from dt_jupyter.spark import Catalyst
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,11 +26,10 @@ _PASSING = frozenset({"origin", "qualifier", "randomSeed"})
 """What is another one in another analysis, or in a text that is written otherwise."""
 
 
-def write_document(spark: SparkSession, plan: Any) -> str:
-    """The document of an analysed or optimized plan of classic Spark."""
-    session: Any = spark
-    with as_active(spark):
-        compressed = compile_java(session._jvm, "PlanDocument").of(plan)
+def write_document(catalyst: Catalyst, plan: Any) -> str:
+    """The document of an analysed or optimized plan."""
+    with catalyst.call("PlanDocument") as writer:
+        compressed = writer.of(plan)
     return zlib.decompress(compressed).decode()
 
 
@@ -47,7 +46,7 @@ def read_document(text: str) -> SparkNode:
 
 def read_java_plan(spark: SparkSession, plan: Any) -> SparkNode:
     """The tree of a plan of classic Spark."""
-    return read_document(write_document(spark, plan))
+    return read_document(write_document(Catalyst.of(spark), plan))
 
 
 def read_frame_plan(frame: DataFrame) -> SparkNode:

@@ -1,38 +1,29 @@
-"""The relation that an analysed plan of classic Spark means."""
+"""The relation that a query means, by Spark's plan of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import Rel
-from dt_jupyter.plans.plan_document import read_java_plan
-from dt_jupyter.plans.plan_leaves import PlanLeaves
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_document import read_document, write_document
 from dt_jupyter.plans.relation_reader import RelationReader
 from dt_jupyter.plans.subquery_rules import join_subqueries
+from dt_jupyter.spark import Catalyst
 from dt_jupyter.sql import Table
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+
+def read_query_document(catalyst: Catalyst, text: str) -> str:
+    """The document of the plan of a query, whose subqueries are joins. PySpark's AnalysisException
+    or ParseException where Spark does not take the text."""
+    return write_document(catalyst, join_subqueries(catalyst, catalyst.analyse(text)))
 
 
-def relation_of_plan(
-    spark: SparkSession,
-    analysed: Any,
+def relation_of_document(
+    document: str,
     tables: Mapping[str, Table],
     builtins: Collection[str],
     functions: Collection[str] = (),
 ) -> Rel:
-    """The relation of a plan over temporary views that stand for `tables`, by their names;
-    `functions` are the user's. Refused where the plan has no form in the algebra."""
-    plan = join_subqueries(spark, analysed)
-    tree = read_java_plan(spark, plan)
-    with PlanLeaves.of(spark, plan, {}) as leaves:
-
-        def local_rows(node: SparkNode) -> str:
-            found = leaves.stored(node)
-            assert found is not None
-            return found.text
-
-        return RelationReader(tables, builtins, functions, local_rows).read(tree)
+    """The relation of a query over `tables`, by the marks of their columns or the names of their
+    views; `functions` are the user's. Refused where the plan has no form in the algebra."""
+    return RelationReader(tables, builtins, functions).read(read_document(document))

@@ -52,6 +52,7 @@ from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.window_reader import read_window
+from dt_jupyter.spark import SOURCE_MARK
 from dt_jupyter.sql import Table
 
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
@@ -60,14 +61,13 @@ _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLI
 
 @dataclass
 class RelationReader:
-    """Reads one plan, whose subqueries are joins. `tables` are its sources by the names of the
-    views that stand for them, `builtins` Spark's functions, `functions` the user's, and
-    `local_rows` gives the text of rows that the plan holds."""
+    """Reads one plan, whose subqueries are joins. `tables` are its sources by the marks of their
+    columns, or by the names of the views that stand for them; `builtins` are Spark's functions,
+    `functions` the user's."""
 
     tables: Mapping[str, Table]
     builtins: Collection[str]
     functions: Collection[str] = ()
-    local_rows: Callable[[SparkNode], str] = lambda node: ""
     ids: Ids = field(default_factory=Ids)
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
 
@@ -113,7 +113,7 @@ class RelationReader:
         outputs = plan.trees("output")
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
         return ReadPlan(
-            Rows(_bracketed(self.local_rows(plan)), made),
+            Rows(_values(plan), made),
             tuple((o.id, i) for o, i in zip(outputs, made, strict=True)),
         )
 
@@ -466,13 +466,22 @@ class RelationReader:
         return Join((rel, one_value), ()), made
 
 
-def _bracketed(text: str) -> str:
-    return text if text.startswith("(") else f"({text})"
+def _values(plan: SparkNode) -> str:
+    """The rows that a plan holds. NoForm where they are too many."""
+    rows = plan.fields.get("data")
+    if not isinstance(rows, list):
+        raise NoForm("more rows than a definition may hold" if rows else f"the rows of {plan.kind}")
+    if rows:
+        return "(VALUES " + ", ".join(f"({', '.join(row)})" for row in rows) + ")"
+    nulls = (f"CAST(NULL AS {ddl_type(o.type)})" for o in plan.trees("output"))
+    return f"(SELECT {', '.join(nulls)} WHERE FALSE)"
 
 
 def _source(plan: SparkNode) -> str:
-    """The name of a view."""
-    return str(plan.fields["desc"]["identifier"]["table"])
+    """What the columns of a view are marked with, else its name."""
+    marks = (o.fields.get("metadata") or {} for o in plan_columns(plan))
+    marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
+    return marked or str(plan.fields["desc"]["identifier"]["table"])
 
 
 def _inner(node: SparkNode) -> list[SparkNode]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dt_jupyter.spark import as_active, compile_java
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from dt_jupyter.spark import Catalyst
 
 
-def join_subqueries(spark: SparkSession, plan: Any) -> Any:
+def join_subqueries(catalyst: Catalyst, plan: Any) -> Any:
     """The plan with its common tables in the place of their names, and with joins in the place of
     its subqueries; a scalar one that reads nothing of the query around it stays."""
-    session: Any = spark
-    with as_active(spark):
-        return compile_java(session._jvm, "SubqueryJoins").of(plan)
+    with catalyst.call("SubqueryJoins") as rules:
+        return rules.of(plan)

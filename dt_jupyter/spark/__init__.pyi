@@ -28,6 +28,10 @@ from .catalog_entries import (
     ViewEntry as ViewEntry,
     add_entries as add_entries,
 )
+from .catalyst import (
+    SOURCE_MARK as SOURCE_MARK,
+    Catalyst as Catalyst,
+)
 from .class_archive import (
     archive_of as archive_of,
     start_writer as start_writer,

@@ -16,9 +16,16 @@ def as_active(spark: SparkSession) -> Iterator[None]:
     """A classic session is the active one of this thread, for what Java does without a word of
     which it is for: its optimizer, Delta's readers."""
     session: Any = spark
-    sessions = session._jvm.org.apache.spark.sql.classic.SparkSession
+    with java_session_active(session._jvm, session._jsparkSession):
+        yield
+
+
+@contextmanager
+def java_session_active(jvm: Any, session: Any) -> Iterator[None]:
+    """The same for Java's own session."""
+    sessions = jvm.org.apache.spark.sql.classic.SparkSession
     before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
+    sessions.setActiveSession(session)
     try:
         yield
     finally:

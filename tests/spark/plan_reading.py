@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.errors import PySparkException
@@ -17,10 +17,9 @@ from dt_jupyter.definition.spark_reading import public_schema
 from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.model import Name, Source, quote
 from dt_jupyter.model.hidden import VISIBLE, public_columns
-from dt_jupyter.plans import standing_tables
-from dt_jupyter.plans.plan_relation import relation_of_plan
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
 from dt_jupyter.sources import name_of, pinned
-from dt_jupyter.spark import builtin_functions, is_connect, type_text
+from dt_jupyter.spark import Catalyst, builtin_functions, is_connect, type_text
 from dt_jupyter.sql import Renderer, Table
 
 if TYPE_CHECKING:
@@ -60,22 +59,21 @@ def bind_by_plan(
     tables = {s.table_id: table(s) for s in sources.values()}
     public = {s.table_id: public_schema(schemas[s.table_id]) for s in sources.values()}
     spark_own = builtin_functions(spark)
-    with standing_tables(spark, public) as standing:
+    catalyst = Catalyst.of(spark)
+    with catalyst.empty_views(public) as views_of:
 
         def relation(parts: tuple[str, ...]) -> str:
             source = sources.get(name_of(parts, schema))
             if source is None:
                 raise refuse(Refusal.EXPRESSION, what=f"what {parts} is, is computed")
-            return quote(standing[source.table_id])
+            return quote(views_of[source.table_id])
 
         text = pinned(query, relation, lambda p: views.get(name_of(p, schema)))
         try:
-            frame: Any = spark.sql(text)
-            analysed = frame._jdf.queryExecution().analyzed()
+            document = read_query_document(catalyst, text)
         except PySparkException as e:
             raise refuse(Refusal.EXPRESSION, what=str(e).splitlines()[0]) from None
-        named = {standing[key]: t for key, t in tables.items()}
-        rel = relation_of_plan(spark, analysed, named, spark_own, builtins - spark_own)
+    rel = relation_of_document(document, tables, spark_own, builtins - spark_own)
     return BoundQuery(rel, known, types)
 
 

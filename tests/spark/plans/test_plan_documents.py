@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from dt_jupyter.plans.plan_document import digest_document, read_document, write_document
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.stand_ins import standing_tables
+from dt_jupyter.spark import Catalyst
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +25,9 @@ TABLES = {
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession) -> Iterator[dict[str, str]]:
-    with standing_tables(spark, {n: StructType.fromDDL(c) for n, c in TABLES.items()}) as views:
+    with Catalyst.of(spark).empty_views(
+        {n: StructType.fromDDL(c) for n, c in TABLES.items()}
+    ) as views:
         yield dict(views)
 
 
@@ -35,7 +37,9 @@ Tables = dict[str, str]
 def document(spark: SparkSession, tables: Tables, text: str, optimized: bool = False) -> str:
     frame: Any = spark.sql(text.format(**tables))
     execution = frame._jdf.queryExecution()
-    return write_document(spark, execution.optimizedPlan() if optimized else execution.analyzed())
+    return write_document(
+        Catalyst.of(spark), execution.optimizedPlan() if optimized else execution.analyzed()
+    )
 
 
 def tree(spark: SparkSession, tables: Tables, text: str, optimized: bool = False) -> SparkNode:
@@ -197,7 +201,7 @@ def test_options_and_letters_are_said(spark: SparkSession, tables: Tables) -> No
 def test_what_is_not_said_is_seen_to_be(spark: SparkSession, tables: Tables) -> None:
     plus: Any = F.udf(lambda x: x, "int")
     frame: Any = spark.table(tables["t"]).select(plus("v").alias("p"))
-    plan = read_document(write_document(spark, frame._jdf.queryExecution().analyzed()))
+    plan = read_document(write_document(Catalyst.of(spark), frame._jdf.queryExecution().analyzed()))
     call = first(plan, "PythonUDF")
     assert call.unknown == ("func",)
     assert call.fields["func"].kind.startswith("org.apache.spark.api.python.")
@@ -254,7 +258,7 @@ def test_two_analyses_of_a_text_have_one_digest(spark: SparkSession, tables: Tab
         return digest_document(document(spark, views, text))
 
     again = {n: StructType.fromDDL(c) for n, c in TABLES.items()}
-    with standing_tables(spark, again) as others:
+    with Catalyst.of(spark).empty_views(again) as others:
         for text in ALIKE:
             assert digest(tables, text) == digest(dict(others), text), text
     for one, other in UNLIKE:

@@ -12,8 +12,8 @@ from bench.tpcds import TABLES as OF_TPCDS, columns
 from dt_jupyter.ivm import Refused, Rel, Scan, simplify
 from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, optimized_form, relation_reader
-from dt_jupyter.plans.plan_relation import relation_of_plan
-from dt_jupyter.spark import builtin_functions
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.spark import Catalyst, builtin_functions
 from dt_jupyter.sql import Renderer, Table, bind
 from tests.cases import nightly, some
 from tests.spark.definition.test_tpcds import SAMPLE
@@ -101,7 +101,8 @@ def analysed(frame: DataFrame) -> Any:
 
 
 def read(spark: SparkSession, text: str, tables: Mapping[str, Table] = TABLES) -> Rel:
-    return relation_of_plan(spark, analysed(spark.sql(text)), tables, builtin_functions(spark))
+    document = read_query_document(Catalyst.of(spark), text)
+    return relation_of_document(document, tables, builtin_functions(spark))
 
 
 def bound(spark: SparkSession, text: str, tables: Mapping[str, Table] = TABLES) -> Rel:
