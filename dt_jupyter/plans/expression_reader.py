@@ -38,6 +38,10 @@ _NULLNESS = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
 GROUPING_ID = "grouping_id()"
 _DAYS = "ExtractANSIIntervalDays"
+_LIKES = {
+    "LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY",
+    "NotLikeAll": "NOT LIKE ALL",
+}  # fmt: skip
 _REPLACEMENT, _TRY = "replacement", "TRY"
 
 
@@ -86,14 +90,14 @@ class ExpressionReader:
         if self._is_stale(node):
             return self.read(node.child)
         name = sql_function(node.kind, self.builtins)
-        if node.eval_mode == _TRY:
+        if node.eval_mode == _TRY or (node.kind == "ParseJson" and not node.fields["failOnError"]):
             tried = (f"try_{name}", f"try_{node.kind.lower()}")
             name = next((t for t in tried if t in self.builtins), None)
         if node.kind == "PreciseTimestampConversion":
             raise NoForm("session_window(…) (its SQL, GROUP BY session_window(…), is FULL)")
         if name is None:
             raise NoForm(f"the expression {node.kind}")
-        return Call(name, self.list(arguments(node)), distinct)
+        return Call(name, (*self.list(arguments(node)), *_options(node)), distinct)
 
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
@@ -283,11 +287,33 @@ class ExpressionReader:
         side = {"StringTrimLeft": "LEADING", "StringTrimRight": "TRAILING"}.get(node.kind, "BOTH")
         return Raw((f"TRIM({side} ", characters, " FROM ", source, ")"))
 
-    def from_json(self, node: SparkNode) -> Expr:
-        schema, options = ddl_type(node.fields["schema"]), node.fields["options"]
-        pairs = tuple(Literal(literal(str(word))) for pair in options.items() for word in pair)
-        more = (Call("map", pairs),) if pairs else ()
-        return Call("from_json", (self.read(node.child), Literal(literal(schema)), *more))
+    def from_text(self, node: SparkNode) -> Expr:
+        """from_json(…), from_csv(…)."""
+        name = "from_json" if node.kind == "JsonToStructs" else "from_csv"
+        schema = Literal(literal(ddl_type(node.fields["schema"])))
+        return Call(name, (self.read(node.child), schema, *_options(node)))
+
+    def like_several(self, node: SparkNode) -> Expr:
+        patterns = node.fields["patterns"]
+        if not all(isinstance(p, str) for p in patterns):
+            raise NoForm(f"the expression {node.kind} with a NULL")
+        word = _LIKES[node.kind]
+        listed = ", ".join(map(literal, patterns))
+        return Raw((self.operand(node.child), f" {word} ({listed})"))
+
+    def minus_interval(self, node: SparkNode) -> Expr:
+        left, right = map(self.operand, arguments(node))
+        return Infix(left, "-", right)
+
+    def collated(self, node: SparkNode) -> Expr:
+        value, collation = node.children
+        name = str(collation.fields["collationName"]).rpartition(".")[2]
+        return Postfix(self.operand(value), f"COLLATE {name}")
+
+    def time_unit(self, node: SparkNode) -> Expr:
+        """A call whose first argument is a unit of time."""
+        name, unit = node.kind.lower(), Literal(str(node.fields["unit"]))
+        return Call(name, (unit, *self.list(node.children)))
 
     def static_call(self, node: SparkNode) -> Expr:
         """What reading a CHAR column adds, which reading it by the text adds again."""
@@ -354,6 +380,15 @@ def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     return tuple(argument for value in given for argument in nodes_in(value))
 
 
+def _options(node: SparkNode) -> tuple[Expr, ...]:
+    """The argument that gives a call its options; none where it has none."""
+    options = node.fields.get("options")
+    if not isinstance(options, dict) or not options:
+        return ()
+    words = (word for pair in options.items() for word in pair)
+    return (Call("map", tuple(Literal(literal(str(word))) for word in words)),)
+
+
 def _variable(node: SparkNode) -> str:
     return node.name if node.name.isidentifier() else quote(node.name)
 
@@ -392,12 +427,21 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "StringTrim": ExpressionReader.trim,
     "StringTrimLeft": ExpressionReader.trim,
     "StringTrimRight": ExpressionReader.trim,
-    "JsonToStructs": ExpressionReader.from_json,
+    "JsonToStructs": ExpressionReader.from_text,
+    "CsvToStructs": ExpressionReader.from_text,
+    "LikeAny": ExpressionReader.like_several,
+    "LikeAll": ExpressionReader.like_several,
+    "NotLikeAny": ExpressionReader.like_several,
+    "NotLikeAll": ExpressionReader.like_several,
+    "DatetimeSub": ExpressionReader.minus_interval,
     "SortOrder": ExpressionReader.order,
     "PipeExpression": ExpressionReader.alias,
     "DateAdd": ExpressionReader.date_add,
     "AtLeastNNonNulls": ExpressionReader.not_null,
     "CreateNamedStruct": ExpressionReader.struct,
+    "Collate": ExpressionReader.collated,
+    "TimestampAdd": ExpressionReader.time_unit,
+    "TimestampDiff": ExpressionReader.time_unit,
 }
 SELF_CONTAINED = frozenset({
     "AttributeReference", "Literal", "OuterReference", "Cast", "NamedLambdaVariable",

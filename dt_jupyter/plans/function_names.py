@@ -41,7 +41,7 @@ _NAMES = {
     "StringReplace": "replace", "StringSpace": "space", "StringSplit": "split",
     "StringToMap": "str_to_map", "StringTranslate": "translate", "StringTrim": "trim",
     "StringTrimBoth": "btrim", "StringTrimLeft": "ltrim", "StringTrimRight": "rtrim",
-    "StructsToCsv": "to_csv", "StructsToJson": "to_json", "ToDegrees": "degrees",
+    "StructsToCsv": "to_csv", "ToCharacter": "to_char", "StructsToJson": "to_json", "ToDegrees": "degrees",
     "ToRadians": "radians", "ToUTCTimestamp": "to_utc_timestamp", "TruncDate": "trunc",
     "TruncTimestamp": "date_trunc", "UnaryPositive": "positive", "VariancePop": "var_pop",
     "VarianceSamp": "var_samp",

@@ -203,8 +203,8 @@ class RelationReader:
         """Rows numbered in the order of a Sort below, as Spark's rules have the LIMIT of a
         correlated subquery: with the columns that the Sort reads, which are left out above."""
         node, projects = plan.child, []
-        while node.kind == "Project":
-            projects.append(node)
+        while node.kind != "Sort":
+            projects += [node] if node.kind == "Project" else []
             node = node.child
         inner = self._below(node)
         reader, known = self.scalars.over(inner.known), inner.known
@@ -320,6 +320,8 @@ class RelationReader:
 
     def _first(self, plan: SparkNode, count: int | None, skip: int) -> ReadPlan:
         """The first rows of a plan, in its order."""
+        if plan.kind in _NAMING and _sorted_below(plan):
+            return self._first(plan.child, count, skip)
         if plan.kind == "Project" and _sorted_below(plan) and not _computes(plan):
             inner = self._first(plan.child, count, skip)
             known = inner.known
@@ -526,8 +528,11 @@ def _computes(plan: SparkNode) -> bool:
     return any(_plain(n).kind != "AttributeReference" for n in plan.trees("projectList"))
 
 
+_NAMING = frozenset({"SubqueryAlias", "View"})
+
+
 def _sorted_below(plan: SparkNode) -> bool:
-    while plan.kind == "Project":
+    while plan.kind == "Project" or plan.kind in _NAMING:
         plan = plan.child
     return plan.kind == "Sort"
 
@@ -547,7 +552,7 @@ def _takes_order_below(window: SparkNode) -> bool:
     node, calls = window.child, window.trees("windowExpressions")
     if len(calls) != 1 or calls[0].child.child.kind != "RowNumber" or not _sorted_below(node):
         return False
-    while node.kind == "Project" and not _computes(node):
+    while (node.kind == "Project" and not _computes(node)) or node.kind in _NAMING:
         node = node.child
     return node.kind == "Sort" and not calls[0].child.children[1].trees("orderSpec")
 
