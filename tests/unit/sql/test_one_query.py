@@ -6,8 +6,8 @@ import pytest
 
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import DTError, did_you_mean
-from dt_jupyter.sql.binding.binder import reads_by_function, table_places
 from dt_jupyter.sql.grammar.parse import parse_script
+from dt_jupyter.sql.grammar.table_places import reads_by_function, table_places
 from dt_jupyter.sql.text.lex import tokens
 from dt_jupyter.sql.text.one_query import require_one_query
 
