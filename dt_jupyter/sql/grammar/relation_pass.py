@@ -25,7 +25,9 @@ _BEFORE_TABLE = SET_OPERATIONS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _
 _FROM_INSIDE = frozenset({"EXTRACT", "TRIM", "SUBSTR", "SUBSTRING", "OVERLAY"})
 """Functions with FROM between their arguments."""
 _OPERANDS = frozenset({",", "+", "-", "/", "%", "=", "<", "&", "^", "~"})
-_CASE = frozenset({"CASE", "WHEN", "THEN", "ELSE"})
+_IN_VALUES = OPERATORS | {"VALUES", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "COLLATE", "ESCAPE",
+                          "OVER", "WITHIN", "TO"}  # fmt: skip
+"""Words of an expression, between which no alias stands."""
 _UNITS = frozenset(
     f"{unit}{s}"
     for unit in ("NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY",
@@ -160,14 +162,14 @@ class RelationPass(RelationWords):
             parent.inner = index
         if frame.cte is not None:
             self._end_common(frame.cte, parent, index)
-        if frame.relation and query:
+        if frame.relation == "function":
+            self.call(self.words[frame.opened - 1].text.strip("`").lower(), frame.reads)
+            self.refuse("a function", index + 1)
+        elif frame.relation and query:
             self._count(1, of=None)
             inside = Span(self.words[frame.opened].end, self.words[index].start)
             place = self.span(frame.opened, index + 1)
             self.keep(FoundRelation(frame.opened, index + 1, place, query=inside))
-        elif frame.relation == "function":
-            self.call(self.words[frame.opened - 1].text.strip("`").lower(), frame.reads)
-            self.refuse("a function", index + 1)
         elif frame.relation:
             self.refuse("brackets without a query", index + 1)
 
@@ -255,6 +257,7 @@ class RelationPass(RelationWords):
         if self._stack[-1].clause != "select":
             return False
         again = self.word(index + 1) == "FROM" and self.is_keyword(index + 1)
+        again = again or self.word(index + 1) == "AS"
         return again or self.text(index - 1) in _OPERANDS or self._is_operand(index)
 
     def _is_operand(self, index: int) -> bool:
@@ -288,7 +291,8 @@ class RelationPass(RelationWords):
             return
         frame, at = self._stack[-1], index + 1
         common = CommonTable(part_of(self.words[index]).lower())
-        if self.sign(at, "(") and not self._begins_query(at):
+        nested = self.sign(at + 1, "(")
+        if self.sign(at, "(") and not nested and not self._begins_query(at):
             at = self.closing(at) + 1
         while self.word(at) in ("MAX", "RECURSION", "LEVEL") or self.is_number(at):
             at += 1
@@ -340,9 +344,8 @@ class RelationPass(RelationWords):
         if self.word(index) != "STREAM" or self.is_timed(following):
             return index
         bracketed = self.sign(following, "(") and self.is_name(following + 1)
-        if bracketed and self.sign(self.name_end(following + 1), ")"):
-            return following + 1
-        return following if self.is_name(following) else index
+        bracketed = bracketed and self.sign(self.name_end(following + 1), ")")
+        return following if bracketed or self.is_name(following) else index
 
     def _ends_at(self, index: int) -> bool:
         return self.text(index) in ("", ",", ")", ".", ";")
@@ -370,11 +373,9 @@ class RelationPass(RelationWords):
     def _names_values(self, index: int) -> bool:
         """Whether an alias of literal rows stands there: a name behind a whole value."""
         word, before = self.words[index], self.words[index - 1]
-        if word.kind not in (TokenKind.WORD, TokenKind.QUOTED) or word.upper in _CASE | OPERATORS:
-            return False
-        literal = before.kind in (TokenKind.NUMBER, TokenKind.STRING)
-        if literal:
-            return word.upper not in _UNITS | {"COLLATE", "ESCAPE", "TO"}
-        operand = before.kind is TokenKind.QUOTED or before.text in (")", "]")
-        value = before.upper in ("NULL", "TRUE", "FALSE", "END")
-        return (operand or value) and word.upper not in ("END", "OVER", "COLLATE", "WITHIN")
+        named = word.kind is TokenKind.QUOTED or word.upper not in _IN_VALUES | {"", "END"}
+        if before.kind in (TokenKind.NUMBER, TokenKind.STRING):
+            return named and word.upper not in _UNITS
+        if before.kind is TokenKind.PUNCT:
+            return named and before.text in (")", "]")
+        return named and before.upper not in _IN_VALUES

@@ -1,6 +1,6 @@
 """The words of a text where relations stand, asked for by their index: keywords, names, aliases.
 
-Spark takes nearly every keyword for a name too. Which of both a word is, what stands around it says.
+Spark takes nearly every keyword for a name too: what stands around a word says which it is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ OPERATORS = frozenset({"IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN"
 _BEGINS = frozenset({"FROM", "JOIN", "TABLE", "VALUES", "SELECT", "WITH"})
 _FOLLOWED_BY = {
     **dict.fromkeys(_BY, ("BY",)),
-    "WHEN": ("MATCHED", "NOT"),
     "INSERT": ("INTO", "OVERWRITE", "WITH", ""),
 }
 
@@ -75,7 +74,8 @@ class RelationWords:
         plain = index < len(self.words) and "$" not in self.text(index)
         following = self.text(index + 1)
         ended = following in ("", ",", ")", ".", ";") or self.joins_at(index + 1) > 0
-        return plain and self.word(index) != "" and ended
+        aliased = self.word(index) == "FROM" and self.is_name(index + 1)
+        return plain and self.word(index) != "" and (ended or aliased)
 
     def name_end(self, index: int) -> int:
         """The index after the name of dotted parts that begins at `index`."""
@@ -116,8 +116,10 @@ class RelationWords:
             return self.word(index + 1) in _FOLLOWED_BY[word]
         if word == "WINDOW":
             return self.word(index + 2) == "AS"
+        if word == "WHEN":
+            return "MATCHED" in (self.word(index + 1), self.word(index + 2))
         if word in _SCRIPTS:
-            return not self.sign(index + 1, "(")
+            return not self.sign(index + 1, "(") and not self._ends_relation(index + 1)
         return word in _BEGINS or not self._ends_relation(index + 1)
 
     def _qualified(self, index: int) -> bool:

@@ -25,9 +25,9 @@ class TablePlace:
     """A table that a query names: the parts of the name and its place.
 
     `fixed`: it is read as of a time of its own, or its changes between two. Of other ones `aliased`
-    says whether an alias follows, and `alias` at which character one stands or would: behind
-    options and TABLESAMPLE; `options` whether there are such ones. `table` is the place of `TABLE t`,
-    or of `TABLE (t)`, where no subquery can stand for the name: a query, or an `argument`.
+    says whether an alias follows, and `alias` at which character one stands or would, behind
+    options and TABLESAMPLE; `options` whether there are options. `table` is the place of `TABLE t`
+    or `TABLE (t)`, where no subquery can stand for the name: a query, or an `argument`.
     """
 
     parts: tuple[str, ...]
