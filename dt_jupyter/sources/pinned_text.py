@@ -30,10 +30,10 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     it reads as of a time of its own stays as it is. Refused for a table that is read with options,
     which only a name can have."""
     text = query
-    for place in sorted(named_tables(query), key=lambda p: -p.span.start):
-        inner = None if place.fixed else view(place.parts)
-        found = None if place.fixed else relation(place.parts)
-        found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else found
+    places = [p for p in named_tables(query) if not p.fixed]
+    for place in reversed(places):
+        parts, inner = place.parts, view(place.parts)
+        found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else relation(parts)
         if found is not None:
             text = _replaced(text, place, found)
     return text

@@ -1,4 +1,4 @@
-"""Queries whose tables are hard to find in their words, and random ones of names that are shadowed."""
+"""Queries whose tables are hard to find in their words, and random ones of shadowed names."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ TEXTS = (
     "n < 9) SELECT * FROM q, r, t",
     "WITH RECURSIVE r(n) MAX RECURSION LEVEL 9 AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) TABLE r",
     "WITH b AS (WITH a AS (SELECT * FROM t) SELECT * FROM a), c AS (SELECT * FROM a) TABLE c",
-    "SELECT * FROM t WHERE EXISTS (WITH t AS (SELECT 1 FROM t) SELECT * FROM t) AND id IN (TABLE t)",
+    "SELECT * FROM t WHERE EXISTS (WITH t AS (SELECT 1 FROM t) SELECT * FROM t) AND i IN (TABLE t)",
     "SELECT (WITH x AS (SELECT max(v) m FROM t) SELECT m FROM x), (SELECT 1 FROM x) FROM u",
-    "WITH a AS (SELECT 1) SELECT * FROM t WHERE x IN (SELECT x FROM a) AND y IN (SELECT y FROM s.a)",
+    "WITH a AS (SELECT 1) SELECT * FROM t WHERE x IN (SELECT 1 FROM a) AND y = (SELECT 1 FROM s.a)",
     "SELECT * FROM range(10), explode(array(1)), f(TABLE (a)), f(x => TABLE (SELECT * FROM b)), d",
     "SELECT * FROM IDENTIFIER('c') x, d",
     "SELECT * FROM t VERSION AS OF 1 x, u FOR SYSTEM_TIME AS OF '2026-01-01' y, w",
@@ -56,8 +56,8 @@ TEXTS = (
     "TABLE t UNION ALL TABLE u EXCEPT (TABLE w)",
     "FROM t SELECT x, y",
     "FROM t, u SELECT x WHERE y IN (FROM w SELECT z)",
-    "SELECT * FROM delta.`/a/b.c` x, parquet.`s3a://b/c d`, `a.b`.`c``d` AS `where`, spark_catalog . "
-    "`s` . /* c */ t -- , no\n y",
+    "SELECT * FROM delta.`/a/b.c` x, parquet.`s3a://b/c d`, `a.b`.`c``d` AS `where`, a . `s`"
+    " . /* c */ t -- , no\n y",
     "SELECT /*+ BROADCAST(a, b), MERGE(c) */ * FROM t /* FROM no /* JOIN no */ , n */, u -- JOIN x",
     "SELECT /*+ COALESCE(1) */ * FROM (SELECT /*+ REPARTITION(2, a) */ * FROM t) x, u",
     "SELECT EXTRACT(YEAR FROM d), TRIM(BOTH 'x' FROM b), TRIM(FROM x), TRIM(LEADING FROM y), "
@@ -76,8 +76,8 @@ TEXTS = (
     "SELECT from FROM t",
     "SELECT a from, b FROM t",
     "SELECT a AS from, b AS join, c AS table FROM t",
-    "SELECT DISTINCT from, table, case FROM t WHERE (table IS NULL) OR join = 1 ORDER BY join IS NULL",
-    "SELECT limit, select, set, a + from FROM t WHERE from IS NULL AND with > 1 GROUP BY table, from",
+    "SELECT DISTINCT from, table FROM t WHERE (table IS NULL) OR join = 1 ORDER BY join IS NULL",
+    "SELECT limit, select, set, a + from FROM t WHERE from IS NULL AND with > 1 GROUP BY from",
     "SELECT t.from, t.join, u.table, s.t.select FROM s.t JOIN u ON t.from = u.join, w",
     "SELECT c:from.x, c:join, c:a[0].table FROM t",
     "SELECT f(from => 1, table => 2) FROM t",
@@ -88,7 +88,7 @@ TEXTS = (
     "SELECT * FROM ((SELECT * FROM a) x JOIN (b) y)",
     "SELECT * FROM ((a JOIN (b)) LEFT JOIN c USING (id, k)), (((d)))",
     "SELECT * FROM ((SELECT 1 FROM a) UNION (SELECT 2 FROM b)) x JOIN ((TABLE c)) y",
-    "SELECT * FROM (((SELECT * FROM a))) x, (b CROSS JOIN (SELECT * FROM c WHERE d IN (TABLE e)) z) q",
+    "SELECT * FROM (((SELECT * FROM a))) x, (b CROSS JOIN (SELECT * FROM c WHERE d IN (TABLE e)) z)",
     "SELECT * FROM (map JOIN b), reduce",
     "SELECT (((SELECT max(a) FROM t))), x IN ((SELECT a FROM u) EXCEPT FROM w SELECT b) FROM v",
     "SELECT * FROM t WHERE a IN (1, 2), b",
@@ -115,7 +115,7 @@ TEXTS = (
     "SELECT '😀' AS `😀` FROM `日本`, (u) x, ((v JOIN w) y)",
     "SELECT * FROM t \u00a0 , u",
     "SELECT * FROM t x(a, b), u AS y (c), (SELECT 1) v (d), w",
-    "SELECT * FROM t WHERE a LIKE ANY ('x', 'y') AND b NOT IN (SELECT b FROM u MINUS SELECT b FROM v)",
+    "SELECT * FROM t WHERE a LIKE ANY ('x', 'y') AND b NOT IN (SELECT 1 FROM u MINUS TABLE v)",
     "SELECT :a, ?, b FROM t WHERE c = :from LIMIT :limit",
     "WITH recursive_ AS (SELECT 1), with AS (SELECT 2), values AS (SELECT 3) SELECT * FROM with, t",
     "SELECT a FROM t EXCEPT ALL SELECT b FROM u INTERSECT DISTINCT FROM v SELECT c",
