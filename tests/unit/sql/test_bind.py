@@ -25,8 +25,9 @@ from dt_jupyter.ivm import (
     window_rules,
 )
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.binding.binder import Table, View, bind, table_places
+from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sql.grammar.table_places import table_places
 
 TABLES = {
     "t": ("id", "k", "v", "f"),

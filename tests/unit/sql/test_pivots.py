@@ -13,8 +13,9 @@ import sqlglot
 
 from dt_jupyter.ivm import SUPPORTED, Refused
 from dt_jupyter.model.names import quote
-from dt_jupyter.sql.binding.binder import Table, bind, table_places
+from dt_jupyter.sql.binding.binder import Table, bind
 from dt_jupyter.sql.emit.render import Renderer
+from dt_jupyter.sql.grammar.table_places import table_places
 
 TABLES = {
     "course_sales": ("course", "year", "earnings"),
