@@ -20,9 +20,8 @@ import scala.Option;
 
 /**
  * What a client of Spark Connect asks of the analyser on its machine. A failure comes as JSON, the
- * only text that is returned, in the fields in which a server of Connect tells of one: PySpark asks
- * the JVM of a classic session about each exception that comes from Java. Janino compiles this, as
- * PlanSurvey.java.
+ * only text that is returned: of an exception from Java PySpark asks the JVM of a classic session.
+ * Janino compiles this, as PlanSurvey.java.
  */
 public final class AnalyserCalls {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -140,35 +139,32 @@ public final class AnalyserCalls {
 
   private static String failure(Throwable e) {
     ObjectNode told = MAPPER.createObjectNode();
-    ArrayNode kinds = told.putArray("errorTypeHierarchy");
+    ArrayNode classes = told.putArray("classes");
     for (Class kind = e.getClass(); kind != null; kind = kind.getSuperclass()) {
-      kinds.add(kind.getName());
+      classes.add(kind.getName());
     }
     told.put("message", e.getMessage() == null ? e.toString() : e.getMessage());
+    ObjectNode parameters = told.putNull("condition").putNull("sql_state").putObject("parameters");
+    ArrayNode places = told.putArray("places");
     if (e instanceof SparkThrowable) {
-      describe((SparkThrowable) e, told.putObject("sparkThrowable"));
+      SparkThrowable facts = (SparkThrowable) e;
+      told.put("condition", facts.getCondition()).put("sql_state", facts.getSqlState());
+      for (Iterator each = facts.getMessageParameters().entrySet().iterator(); each.hasNext(); ) {
+        Map.Entry pair = (Map.Entry) each.next();
+        parameters.put((String) pair.getKey(), (String) pair.getValue());
+      }
+      addPlaces(facts.getQueryContext(), places);
     }
     return told.toString();
   }
 
-  private static void describe(SparkThrowable e, ObjectNode told) {
-    if (e.getCondition() != null) {
-      told.put("errorClass", e.getCondition());
-      told.put("sqlState", e.getSqlState());
-    }
-    ObjectNode parameters = told.putObject("messageParameters");
-    for (Iterator each = e.getMessageParameters().entrySet().iterator(); each.hasNext(); ) {
-      Map.Entry pair = (Map.Entry) each.next();
-      parameters.put((String) pair.getKey(), (String) pair.getValue());
-    }
-    ArrayNode contexts = told.putArray("queryContexts");
-    QueryContext[] places = e.getQueryContext();
-    for (int i = 0; i < places.length; i++) {
-      if (places[i].contextType() == QueryContextType.SQL) {
-        ObjectNode place = contexts.addObject().put("contextType", "SQL");
-        place.put("objectType", places[i].objectType()).put("objectName", places[i].objectName());
-        place.put("startIndex", places[i].startIndex()).put("stopIndex", places[i].stopIndex());
-        place.put("fragment", places[i].fragment());
+  /** In the text, by the names of fields of Connect's messages. */
+  private static void addPlaces(QueryContext[] found, ArrayNode to) {
+    for (int i = 0; i < found.length; i++) {
+      if (found[i].contextType() == QueryContextType.SQL) {
+        ObjectNode place = to.addObject().put("fragment", found[i].fragment());
+        place.put("object_type", found[i].objectType()).put("object_name", found[i].objectName());
+        place.put("start_index", found[i].startIndex()).put("stop_index", found[i].stopIndex());
       }
     }
   }

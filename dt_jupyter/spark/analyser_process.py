@@ -58,14 +58,13 @@ class AnalyserProcess:
     calls: Any
     first: Any
 
-    @property
-    def is_running(self) -> bool:
-        return self.run.poll() is None
-
-    def end(self) -> None:
-        """At once: all that it has written is in a folder that is removed when Python ends."""
-        self.run.kill()
-        self.run.wait()
+    def has_ended(self, seconds: float = 1.0) -> bool:
+        """Whether the JVM has ended, or does so within that time."""
+        try:
+            self.run.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 def start_process() -> AnalyserProcess:

@@ -11,7 +11,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -55,7 +56,8 @@ class LocalSession:
 
     def rule(self, java_class: str) -> PlanRule:
         """One of this package's Java classes."""
-        return PlanRule(self, compile_java(self.jvm, java_class))
+        with self.analyser.running():
+            return PlanRule(self, compile_java(self.jvm, java_class))
 
     def make_views(self, schemas: Mapping[str, Any]) -> None:
         """Temporary views without rows, by name, of schemas in Spark's JSON."""
@@ -91,15 +93,23 @@ class LocalAnalyser:
 
     def call(self, method: str, *arguments: Any) -> Any:
         """What one of `AnalyserCalls` returns; raises as `LocalSession`."""
-        from py4j.protocol import Py4JError
-
-        try:
+        with self.running():
             found = getattr(self.process.calls, method)(*arguments)
-        except (Py4JError, OSError) as e:
-            raise refuse(Refusal.NO_ANALYSER, problem="its Java has ended") from e
         if isinstance(found, str):
             raise _exception(found)
         return found
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Calls of Java; Refused where it has ended."""
+        from py4j.protocol import Py4JError
+
+        try:
+            yield
+        except (Py4JError, OSError) as e:
+            if not self.process.has_ended():
+                raise
+            raise refuse(Refusal.NO_ANALYSER, problem="its Java has ended") from e
 
     def session(
         self, settings: Mapping[str, str], functions: Collection[UserFunction] = ()
@@ -143,7 +153,7 @@ class OneAnalyser:
         """Refused where there is no Java, or Spark does not start."""
         with self._lock:
             made = self._made
-            if made is not None and self._owner == os.getpid() and made.process.is_running:
+            if made is not None and self._owner == os.getpid() and not made.process.has_ended(0):
                 return made
             if time.monotonic() < self._again:
                 raise refuse(Refusal.NO_ANALYSER, problem=self._problem)
@@ -203,21 +213,20 @@ def _release(version: str) -> list[str]:
 def _exception(told: str) -> PySparkException:
     """The exception of PySpark for a failure as `AnalyserCalls` tells of it."""
     import pyspark.sql.connect.proto as proto
-    from google.protobuf.json_format import Parse
     from pyspark.errors.exceptions.connect import (
         EXCEPTION_CLASS_MAPPING,
         SQLQueryContext,
         UnknownException,
     )
 
-    error = Parse(told, proto.FetchErrorDetailsResponse.Error())
-    known = (EXCEPTION_CLASS_MAPPING.get(name) for name in error.error_type_hierarchy)
-    facts = error.spark_throwable
+    facts = json.loads(told)
+    known = (EXCEPTION_CLASS_MAPPING.get(name) for name in facts["classes"])
+    places = (proto.FetchErrorDetailsResponse.QueryContext(**place) for place in facts["places"])
     made: PySparkException = next(filter(None, known), UnknownException)(
-        error.message,
-        errorClass=facts.error_class or None,
-        messageParameters=dict(facts.message_parameters),
-        sql_state=facts.sql_state or None,
-        contexts=[SQLQueryContext(context) for context in facts.query_contexts],
+        facts["message"],
+        errorClass=facts["condition"],
+        messageParameters=facts["parameters"],
+        sql_state=facts["sql_state"],
+        contexts=[SQLQueryContext(place) for place in places],
     )
     return made
