@@ -83,12 +83,11 @@ ELSEWHERE = {
     "lake-on-hdfs": ((*LAKE, *STREAMS), {"DT_TEST_LAKE": "hdfs", **IN_POSTGRESQL}),
     "lake-on-s3": (LAKE, {"DT_TEST_LAKE": "s3", **IN_POSTGRESQL}),
     "in-spark": (ORACLES, IN_SPARK),
-    "read-by-plan": (ORACLES, {"DT_TEST_READER": "plan"}),
     "cluster-in-spark": ((ANYWHERE,), {**KINDS["cluster"], **IN_SPARK}),
     **{name: ((ANYWHERE,), {"PYTHONPATH": str(VENV / name)}) for name in OLDER},
 }
-"""Kinds of storage, Spark alone, Spark's plans as the reader of definitions, and older Spark: files
-of tests, and their environment. They run nightly."""
+"""Kinds of storage, Spark alone, and older Spark: files of tests, and their environment. They run
+nightly."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

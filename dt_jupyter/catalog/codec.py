@@ -85,8 +85,6 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
     )
     if definition.functions:
         own["functions"] = [[f.name, f.digest] for f in definition.functions]
-    if definition.read_as:
-        own["read_as"] = definition.read_as
     if definition.frozen is not None:
         own["frozen"] = _from_region(definition.frozen)
     if definition.parameters:
@@ -125,7 +123,6 @@ def to_definition(text: str, root: LakeRoot) -> Definition:
         current_schema=value["current_schema"],
         query_columns=tuple(value.get("query_columns", ())),
         functions=tuple(FunctionUse(*f) for f in value.get("functions", ())),
-        read_as=value.get("read_as", ""),
         frozen=_to_region(value.get("frozen")),
         parameters=tuple((name, text) for name, text in value.get("parameters", ())),
         added=tuple(value.get("added", ())),

@@ -79,7 +79,6 @@ class LakeRoot:
         return replace(
             definition,
             query=self.stored_text(definition.query),
-            read_as=self.stored_text(definition.read_as),
             sources=tuple(self._stored_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.stored_text(v.text)) for v in definition.views),
             frozen=_moved_region(definition.frozen, self._stored_source),
@@ -89,7 +88,6 @@ class LakeRoot:
         return replace(
             definition,
             query=self.found_text(definition.query),
-            read_as=self.found_text(definition.read_as),
             sources=tuple(self._found_source(s) for s in definition.sources),
             views=tuple(ViewSource(v.name, self.found_text(v.text)) for v in definition.views),
             frozen=_moved_region(definition.frozen, self._found_source),

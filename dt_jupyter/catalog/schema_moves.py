@@ -66,7 +66,6 @@ def moved_definition(definition: Definition, old: str, new: str) -> Definition:
     return replace(
         definition,
         query=move_schema(definition.query, old, new),
-        read_as=definition.read_as and move_schema(definition.read_as, old, new),
         sources=tuple(map(source, definition.sources)),
         views=tuple(_moved_view(v, old, new) for v in definition.views),
         current_schema=new if current == old else current,

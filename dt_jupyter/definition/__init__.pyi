@@ -1,11 +1,8 @@
 from .analysis_errors import list_hint as list_hint, placed as placed
 from .change_size import too_wide as too_wide
 from .compile import (
-    BoundQuery as BoundQuery,
     Compiled as Compiled,
     CompiledStage as CompiledStage,
-    bind_query as bind_query,
-    empty_relation as empty_relation,
 )
 from .define import (
     Defined as Defined,
@@ -16,7 +13,6 @@ from .evolution import (
     Outputs as Outputs,
     changed_meaning as changed_meaning,
     changed_outputs as changed_outputs,
-    changed_reading as changed_reading,
     expected as expected,
     in_words as in_words,
     outputs_of as outputs_of,
@@ -31,9 +27,16 @@ from .kept_values import KeptValues as KeptValues
 from .lost_columns import explained as explained, find_lost_column as find_lost_column
 from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
+from .query_meaning import (
+    Functions as Functions,
+    QueryMeaning as QueryMeaning,
+    QueryText as QueryText,
+    empty_relation as empty_relation,
+    read_document_of as read_document_of,
+    read_meaning as read_meaning,
+)
 from .query_reader import QueryReader as QueryReader, found_by as found_by
 from .refused_calls import of_registered as of_registered
-from .spark_reading import padded_text as padded_text
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
 from dt_jupyter.definition.compute_once import compute_once
+from dt_jupyter.definition.query_meaning import (
+    Functions,
+    QueryText,
+    empty_relation,
+    read_meaning,
+)
 from dt_jupyter.ivm import (
     Group,
     Refusal,
@@ -22,16 +26,14 @@ from dt_jupyter.ivm import (
     settle_types,
     settles,
 )
-from dt_jupyter.lake import CHAR_TYPE
-from dt_jupyter.model import Name, Source, quote
-from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
-from dt_jupyter.sources import name_of
-from dt_jupyter.spark import is_storable, text_of_path, type_text
-from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, Table, View, bind, stage_sql
+from dt_jupyter.model import Definition, quote
+from dt_jupyter.model.hidden import is_hidden
+from dt_jupyter.spark import is_storable, type_text
+from dt_jupyter.sql import BagSql, GroupSql, Place, Renderer, stage_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -97,95 +99,27 @@ class Compiled:
         return self.stages[-1]
 
 
-def source_schema(spark: SparkSession, source: Source) -> StructType:
-    """The schema of a source as it is now; a dynamic table's with its hidden columns."""
-    if source.path is not None and source.kind != "FOREIGN":
-        return spark.read.format("delta").load(text_of_path(source.path)).schema
-    return spark.table(source.name.sql).schema
-
-
-def is_padded(field: StructField) -> bool:
-    """Whether it is a CHAR(n), or has one in it: a string that Spark's analyser pads where it is
-    compared. What is bound compares strings as they are."""
-    return _CHAR.search(str(field.metadata.get(CHAR_TYPE, ""))) is not None
-
-
-_CHAR = re.compile(r"(?<!var)char\(")
-
-
-@dataclass(frozen=True)
-class BoundQuery:
-    """A query as a relation; `types` gives the Spark types of any relation over its sources,
-    whose schemas are `known`, by id."""
-
-    relation: Rel
-    known: dict[str, StructType]
-    types: Callable[[Rel], dict[str, str]]
-
-
-def bind_query(
-    spark: SparkSession,
-    query: str,
-    schema: str,
-    sources: Mapping[Name, Source],
-    views: Mapping[Name, str],
-    builtins: frozenset[str],
-    schemas: Mapping[str, StructType],
-) -> BoundQuery:
-    """`query` over sources with `schemas`, views looked through; Refused where it has no form in
-    the algebra. Types come from Spark's analyser, over empty relations."""
-
-    def resolve(parts: tuple[str, ...]) -> Table | View:
-        name = name_of(parts, schema)
-        if name in views:
-            return View(views[name])
-        source = sources.get(name)
-        if source is None:  # the parser took a name for one that is computed
-            raise refuse(Refusal.EXPRESSION, what=f"what {name} is, is computed")
-        fields = schemas[source.table_id].fields
-        columns = tuple(f.name for f in fields)
-        casts = tuple((f.name, type_text(f.dataType)) for f in fields if is_padded(f))
-        visible = VISIBLE if VISIBLE in columns else None
-        return Table(source.table_id, public_columns(columns), visible, casts)
-
-    known: dict[str, StructType] = dict(schemas)
-
-    @cache
-    def types(rel: Rel) -> dict[str, str]:
-        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
-        return {f.name: type_text(f.dataType) for f in fields}
-
-    return BoundQuery(bind(query, resolve, builtins), known, types)
-
-
 def compile_query(
     spark: SparkSession,
-    query: str,
-    schema: str,
-    names: tuple[str, ...],
-    types: tuple[str, ...],
-    sources: Mapping[Name, Source],
-    views: Mapping[Name, str],
-    builtins: frozenset[str],
+    query: QueryText,
+    functions: Functions,
     schemas: Mapping[str, StructType],
-    functions: frozenset[str] = frozenset(),
+    definition: Definition,
     frozen: frozenset[str] | None = None,
     on_change: frozenset[str] = frozenset(),
-    added: tuple[str, ...] = (),
 ) -> Compiled:
-    """The stages that keep `query` up to date; Refused where there are none.
+    """The stages that keep the query of a definition up to date, over sources with these schemas,
+    by id; Refused where there are none.
 
-    `functions` are the user's among `builtins`: each call is computed once, of those that are
-    `on_change` for each row. `names` and `types` are the public columns as Spark analysed the
-    text; `schemas` those of the sources by id; `frozen` the columns that the condition of a frozen
-    region reads, None where there is none; `added` the public columns that came later than rows
-    that the table has.
+    Each call of the user's functions is computed once, of those that are `on_change` for each row.
+    `frozen` are the columns that the condition of a frozen region reads, None where there is none.
     """
-    bound = bind_query(spark, query, schema, sources, views, builtins, schemas)
-    relation, known, analysed = bound.relation, bound.known, bound.types
-    if len(relation.columns) != len(names):  # what a generator makes of a map is not in the text
-        raise refuse(Refusal.LATERAL, what="a generator whose columns are not named")
-    once = compute_once(relation, functions, analysed, on_change)
+    meaning = read_meaning(spark, query, functions, schemas)
+    relation, known, analysed = meaning.relation, meaning.known, meaning.types
+    names = tuple(n for n, _, _ in definition.columns)
+    types = tuple(t for _, t, _ in definition.columns)
+    called = frozenset(f.name for f in definition.functions)
+    once = compute_once(relation, called, analysed, on_change)
 
     def place(scan: Scan) -> str:
         return empty_relation(known[scan.source])
@@ -196,7 +130,7 @@ def compile_query(
     for stage in made:
         public = stage is made[-1]
         own = types if public else _output_types(stage, analysed)
-        sql = stage_sql(stage, own, added if public else ())
+        sql = stage_sql(stage, own, definition.added if public else ())
         text = sql.initial(Renderer(place))
         table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
         _require_storable(spark, table, hidden=not public)
@@ -221,11 +155,3 @@ def _output_types(stage: Stage, types: Callable[[Rel], dict[str, str]]) -> tuple
         return ()
     known = types(stage.input)
     return tuple(known[c] for c in stage.input.columns)
-
-
-def empty_relation(schema: StructType) -> str:
-    """A relation without rows, for the analyser alone."""
-    items = ", ".join(
-        f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}" for f in schema.fields
-    )
-    return f"(SELECT {items} WHERE FALSE)"

@@ -13,22 +13,20 @@ from pyspark.errors import AnalysisException
 from dt_jupyter.definition.analysis_errors import analyser_words, analysis_error
 from dt_jupyter.definition.compile import (
     Compiled,
-    bind_query,
     compile_query,
-    is_padded,
 )
 from dt_jupyter.definition.frozen_region import columns_of_region, require_region
 from dt_jupyter.definition.kept_values import kept_functions
-from dt_jupyter.definition.query_reader import UNKNOWN_SOURCE, QueryReader, ReadQuery, found_by
+from dt_jupyter.definition.other_reading import refuse_other_reading
+from dt_jupyter.definition.query_meaning import is_padded, read_document_of
+from dt_jupyter.definition.query_reader import QueryReader, found_by
 from dt_jupyter.definition.refused_calls import of_registered
-from dt_jupyter.definition.second_opinion import TextReader, second_opinion
-from dt_jupyter.definition.spark_reading import refuse_other_reading
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.failures import is_syntax_error, syntax_error
-from dt_jupyter.functions import called_by, on_change_names, scalar_names
+from dt_jupyter.functions import called_by, on_change_names
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
 from dt_jupyter.lake import LakeError, head, is_delta
 from dt_jupyter.model import (
@@ -47,13 +45,14 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.model.hidden import public_columns, public_rows
+from dt_jupyter.plans import reads_elsewhere
 from dt_jupyter.sources import (
     UNKNOWN,
     Found,
     Sources,
     lost_is_named,
     name_of,
-    pinned_query,
+    pinned,
     sample_files,
     text_at,
 )
@@ -68,7 +67,6 @@ from dt_jupyter.spark import (
 from dt_jupyter.sql import (
     reads_by_function,
     recursive_place,
-    relations_in,
     require_one_query,
 )
 
@@ -77,6 +75,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructField, StructType
 
 _MADE = 8
+UNKNOWN_SOURCE = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
 
 
 @dataclass(frozen=True)
@@ -140,13 +139,6 @@ class Definer:
         """Finds what queries read."""
         return QueryReader(self.sources, self.builtins)
 
-    @property
-    def scalars(self) -> frozenset[str]:
-        """The names of functions that give the same value for the same arguments, or whose values
-        are kept."""
-        catalog = self.sources.catalog
-        return scalar_names(self.builtins, catalog) | on_change_names(catalog)
-
     def define(
         self,
         spark: SparkSession,
@@ -163,11 +155,10 @@ class Definer:
         DT-1107 where INCREMENTAL was demanded and cannot be.
         """
         require_one_query(request.query)
-        read = self.reader.read(spark, request.query, request.schema, request.name, at)
-        found, refused = read.found, read.refused
+        found = self.reader.find(request.query, request.schema, request.name, at)
         if path := self.sources.cycle(request.name, found):
             raise error("DT-1106", name=request.name, path=path)
-        text = self._text(request, settings, read, at)
+        text = self._text(request, settings, found, at)
         fields = self._analyse(spark, request, found, text)
         check_cancelled()
         names = checked_names(spark, request.name, [n for n, _ in request.columns], fields)
@@ -184,29 +175,25 @@ class Definer:
             request.schema,
             tuple(f.name for f in fields) if request.columns else (),
             called_by(self.sources.catalog, request.query, *(v.text for v in found.views.values())),
-            read.read_as,
             request.frozen,
             request.parameters,
         )
         self.require_region(spark, request.name, definition)
         schemas = self._written(definition, at)
+        asked = _Asked(spark, request, definition, found, verify, at)
         if request.mode is RefreshMode.FULL:
-            return self._full(request, definition, found, refuse(Refusal.REQUESTED), schemas)
+            return self._full(asked, refuse(Refusal.REQUESTED), schemas)
         try:
-            if refused is not None:
-                raise refused
-            asked = _Asked(spark, request, definition, found, verify, at)
-            definition, compiled, checked = self._compile_as_read(asked)
+            compiled, checked = self._compile(asked)
         except Refused as e:
             e = of_registered(e, self.sources.catalog)
             if request.mode is RefreshMode.INCREMENTAL:
                 raise _not_incremental(request, e) from None
-            return self._full(request, definition, found, e, schemas)
+            return self._full(asked, e, schemas)
         used = tuple(_with_columns(s, compiled) for s in definition.sources)
         definition = replace(definition, sources=used)
         self.made.append(((definition, *schemas), compiled))
-        told = _RULED + _SETTLED * compiled.settles + _BY_PLAN * bool(definition.read_as)
-        told += _VALUES * bool(compiled.values_of_rows)
+        told = _RULED + _SETTLED * compiled.settles + _VALUES * bool(compiled.values_of_rows)
         reason = Reason("INCREMENTAL", told)
         return Defined(definition, compiled, RefreshMode.INCREMENTAL, reason, "", checked)
 
@@ -236,35 +223,23 @@ class Definer:
     def relation(self, spark: SparkSession, definition: Definition, at: Frontier) -> Rel | None:
         """What the text means over the columns that its sources had at a frontier; None where the
         algebra has no form of it, or the log does not tell them any more."""
-        found = found_by(definition)
         try:
-            views = {n: self.reader.expanded(v.text) for n, v in found.views.items()}
-            bound = bind_query(
-                spark,
-                self.reader.expanded(definition.bound),
-                definition.current_schema,
-                found.sources,
-                views,
-                self.scalars,
-                self.reader.schemas(spark, found, at),
-            )
+            return simplify(self.reader.read(spark, definition, at).relation)
         except (Refused, LakeError):
             return None
-        return simplify(bound.relation)
 
     def _text(
         self,
         request: DefinitionRequest,
         settings: Mapping[str, str],
-        read: ReadQuery,
+        found: Found,
         at: Frontier | None,
     ) -> str:
         if at is None:
             return request.query
-        found = read.found
         sources, views = tuple(found.sources.values()), tuple(found.views.values())
         plain = Definition(request.query, settings, (), sources, views, request.schema)
-        return text_at(self.sources.logs, replace(plain, read_as=read.read_as), at)
+        return text_at(self.sources.logs, plain, at)
 
     def _written(self, definition: Definition, at: Frontier | None = None) -> tuple[str, ...]:
         """The schemas of the sources as their logs have them."""
@@ -281,27 +256,9 @@ class Definer:
             return str(log.schema_json())
         return str(log.metadata(at.versions[source.table_id]).schema_string)
 
-    def _compile_as_read(self, asked: _Asked) -> tuple[Definition, Compiled, str]:
-        """The stages of a query as our reader reads it, else as Spark's plan of it says; Refused
-        with what ours says where neither has any."""
-        definition = asked.definition
-        padded = self.reader.read_padded(asked.spark, definition, asked.at)
-        if padded is not None:
-            return padded, *self._compile(replace(asked, definition=padded))
-        try:
-            return definition, *self._compile(asked)
-        except Refused as e:
-            again = self.reader.read_again(asked.spark, definition, e, asked.at)
-            if again is None:
-                raise
-            try:
-                return again, *self._compile(replace(asked, definition=again))
-            except Refused:
-                raise e from None
-
     def _compile(self, asked: _Asked) -> tuple[Compiled, str]:
         spark, definition, found = asked.spark, asked.definition, asked.found
-        refuse_other_reading(definition, self.reader.expanded)
+        refuse_other_reading(definition, self.reader.expand)
         for source in found.sources.values():
             if source.kind is SourceKind.FOREIGN:
                 if storage := _storage(spark, source):
@@ -310,14 +267,13 @@ class Definer:
         schemas = self.reader.schemas(spark, found, asked.at)
         compiled = self.compile_over(spark, definition, found, schemas)
         check_cancelled()
-        read = self._second_opinion(spark, definition, schemas)
         if not asked.verify:
-            return compiled, "no rows: the check is turned off" + read
+            return compiled, "no rows: the check is turned off"
         query, rng = asked.request.query, random.Random(asked.request.query)
         try:
             others = stand_ins(spark, self._called(compiled), query, rng)
         except TypeError as e:
-            return compiled, f"no rows: no values of {e} are made for the check{read}"
+            return compiled, f"no rows: no values of {e} are made for the check"
         real = {
             s.table_id: self._sample(spark, s, asked.request.name) for s in found.sources.values()
         }
@@ -335,27 +291,12 @@ class Definer:
         )
         if verdict.mismatch:
             raise refuse(Refusal.GUARD_MISMATCH, what=verdict.mismatch)
-        return compiled, verdict.checked + read
+        return compiled, verdict.checked
 
     def _called(self, compiled: Compiled) -> tuple[UserFunction, ...]:
         """The functions whose values its stages keep."""
         names = {n for s in compiled.stages for n in kept_functions(s.sql)}
         return tuple(f for f in self.sources.catalog.functions() if f.name in names)
-
-    def _second_opinion(
-        self, spark: SparkSession, definition: Definition, schemas: Mapping[str, StructType]
-    ) -> str:
-        """What is told of whether Spark reads the text as it was read; Refused where it does not.
-        The text of a plan was compared when it was written."""
-        if definition.read_as:
-            return ""
-        if is_connect(spark):
-            return " (its reading was not compared: Spark Connect shows no plan that tells names)"
-        reader = TextReader(self.builtins, self.scalars, self.reader.expanded)
-        opinion = second_opinion(spark, definition, schemas, reader)
-        if opinion.same is False:
-            raise refuse(Refusal.GUARD_MISMATCH, what=opinion.difference)
-        return "" if opinion.same else f" (its reading was not compared: {opinion.why})"
 
     def compile_over(
         self,
@@ -367,25 +308,18 @@ class Definer:
         """The stages of a definition over what it reads, with the schemas of its sources by their
         ids; Refused where there are none."""
         names = tuple(n for n, _, _ in definition.columns)
-        types = tuple(t for _, t, _ in definition.columns)
         try:
             return compile_query(
                 spark,
-                self.reader.expanded(definition.bound),
-                definition.current_schema,
-                names,
-                types,
-                found.sources,
-                {n: self.reader.expanded(v.text) for n, v in found.views.items()},
-                self.scalars,
+                self.reader.text_of(definition, found),
+                self.reader.functions,
                 schemas,
-                frozenset(f.name for f in definition.functions),
+                definition,
                 columns_of_region(definition.frozen, names),
                 on_change_names(self.sources.catalog),
-                definition.added,
             )
         except AnalysisException as e:
-            what = f"Spark does not accept what was bound ({analyser_words(e)})"
+            what = f"Spark does not accept its statements ({analyser_words(e)})"
             raise refuse(Refusal.EXPRESSION, what=what) from e
 
     def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
@@ -413,7 +347,7 @@ class Definer:
         relations: Mapping[str, str],
         schemas: Mapping[str, StructType],
     ) -> str:
-        padded = definition.read_as and any(is_padded(f) for s in schemas.values() for f in s)
+        padded = any(is_padded(f) for s in schemas.values() for f in s)
         if compiled.settles or padded:
             return compiled.text(lambda scan: relations[scan.source])
         public = {s: public_rows(text, schemas[s].names) for s, text in relations.items()}
@@ -423,7 +357,7 @@ class Definer:
         def relation(parts: tuple[str, ...]) -> str:
             return relations[found.sources[name_of(parts, definition.current_schema)].table_id]
 
-        return pinned_query(definition, relation, self.view_text(found, definition))
+        return pinned(definition.query, relation, self.view_text(found, definition))
 
     @staticmethod
     def view_text(found: Found, definition: Definition) -> Callable[[tuple[str, ...]], str | None]:
@@ -433,27 +367,24 @@ class Definer:
 
         return text
 
-    def _full(
-        self,
-        request: DefinitionRequest,
-        definition: Definition,
-        found: Found,
-        refused: Refused,
-        schemas: tuple[str, ...],
-    ) -> Defined:
-        if UNKNOWN not in found.sources and self._reads_more(definition, found):
+    def _full(self, asked: _Asked, refused: Refused, schemas: tuple[str, ...]) -> Defined:
+        definition = asked.definition
+        if UNKNOWN not in asked.found.sources and self._reads_more(asked):
             definition = replace(definition, sources=(*definition.sources, UNKNOWN_SOURCE))
         self.made.append(((definition, *schemas), None))
         return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
 
-    def _reads_more(self, definition: Definition, found: Found) -> bool:
-        """Whether the text reads what the parser did not tell: tables that only our own pass over
-        its words sees, and functions that may read any."""
-        known = found.sources.keys() | found.views.keys()
-        texts = (definition.bound, *(v.text for v in found.views.values()))
-        schema = definition.current_schema
-        named = (name_of(p, schema) for t in texts for p, _ in relations_in(t))
-        return any(n not in known for n in named) or any(map(reads_by_function, texts))
+    def _reads_more(self, asked: _Asked) -> bool:
+        """Whether Spark reads what no name in the text tells, as functions that may read any
+        table do; also where Spark shows no plan."""
+        query = self.reader.text_of(asked.definition, asked.found)
+        if query.reads_the_past() or is_connect(asked.spark):
+            return any(map(reads_by_function, (query.text, *query.views.values())))
+        schemas = self.reader.schemas(asked.spark, asked.found, asked.at)
+        try:
+            return reads_elsewhere(read_document_of(asked.spark, query, schemas))
+        except Refused:
+            return True
 
     def _analyse(
         self, spark: SparkSession, request: DefinitionRequest, found: Found, text: str
@@ -495,7 +426,6 @@ def _with_columns(source: Source, compiled: Compiled) -> Source:
 
 _RULED = "every operator has an incremental rule"
 _VALUES = "; a row has the values of functions that were computed when it was inserted or updated"
-_BY_PLAN = "; its text was read by Spark's plan of it"
 _SETTLED = "; ties and samples are decided by row contents"
 
 

@@ -55,13 +55,6 @@ def changed_meaning(meant: Rel | None, means: Rel | None) -> Reason | None:
     return None
 
 
-def changed_reading(before: Definition, now: Definition) -> Reason | None:
-    """The evolution of a query that is read by Spark's plan: where that is written otherwise than
-    before, it may mean something else."""
-    same = bool(now.read_as) and before.read_as == now.read_as
-    return None if same else Reason(_CODE, "the columns of a source changed")
-
-
 def in_words(outputs: Outputs) -> str:
     """Columns in one line."""
     text = ", ".join(f"{n} {t}" for n, t in outputs)

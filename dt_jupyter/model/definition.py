@@ -65,8 +65,7 @@ class Definition:
     sensitivity) it is run under for ever; `columns` the public columns (name, Spark type DDL,
     comment); `query_columns` the names that the query itself gives them, where the statement
     lists others: empty where the public names are the query's and follow it; `functions` those of
-    the user's that it calls; `read_as` the text of Spark's plan of the query, where our reader has
-    to be given that instead of the query; `frozen` the rows that refreshes leave as they are;
+    the user's that it calls; `frozen` the rows that refreshes leave as they are;
     `parameters` the literals that stand in the query in the place of the statement's `:names`;
     `added` the public columns that came later than rows that the table has, in that order.
     """
@@ -79,15 +78,9 @@ class Definition:
     current_schema: str = "default"
     query_columns: tuple[str, ...] = ()
     functions: tuple[FunctionUse, ...] = ()
-    read_as: str = ""
     frozen: FrozenRegion | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     added: tuple[str, ...] = ()
-
-    @property
-    def bound(self) -> str:
-        """The text that our reader reads."""
-        return self.read_as or self.query
 
     @property
     def listed(self) -> tuple[tuple[str, str | None], ...]:

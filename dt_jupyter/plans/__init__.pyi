@@ -7,12 +7,9 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
-from .plan_document import (
-    read_frame_plan as read_frame_plan,
+from .plan_flows import column_flows as column_flows
+from .plan_reads import reads_elsewhere as reads_elsewhere
+from .plan_relation import (
+    read_query_document as read_query_document,
+    relation_of_document as relation_of_document,
 )
-from .plan_form import (
-    optimized_form as optimized_form,
-    optimized_words as optimized_words,
-)
-from .query_sql import FromText as FromText
-from .stand_ins import standing_tables as standing_tables

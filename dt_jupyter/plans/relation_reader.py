@@ -70,6 +70,7 @@ class RelationReader:
     functions: Collection[str] = ()
     ids: Ids = field(default_factory=Ids)
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
+    _alias: str = ""
 
     def __post_init__(self) -> None:
         self.scalars = ColumnValues(self.builtins, self.functions)
@@ -89,6 +90,10 @@ class RelationReader:
 
     def _below(self, plan: SparkNode) -> ReadPlan:
         return self._read(plan.child)
+
+    def _named(self, plan: SparkNode) -> ReadPlan:
+        self._alias = str(plan.fields["identifier"]["name"])
+        return self._below(plan)
 
     # -- leaves -----------------------------------------------------------------------------------
 
@@ -286,12 +291,17 @@ class RelationReader:
     def _sample(self, plan: SparkNode) -> ReadPlan:
         """A share of the rows, by a hash of each row's contents and the seed."""
         facts, below = plan.fields, self._below(plan)
+        if not facts["seeded"]:
+            raise refuse(Refusal.SAMPLE)
         if facts["withReplacement"] or facts["lowerBound"]:
             raise refuse(Refusal.EXPRESSION, what="a sample with replacement")
         rel = below.exact
         share = Decimal(str(facts["upperBound"]))
         test = sample_condition(rel.columns, int(facts["seed"]), share)
         return ReadPlan(Filter(rel, (test,)), below.columns)
+
+    def _recursion(self, plan: SparkNode) -> ReadPlan:
+        raise refuse(Refusal.RECURSIVE, what=self._alias or "a common table")
 
     # -- order ------------------------------------------------------------------------------------
 
@@ -576,7 +586,7 @@ _JOINS: dict[str, Callable[[RelationReader, SparkNode, ReadPlan, ReadPlan], Read
     "LeftSingle": RelationReader._single,
 }  # fmt: skip
 _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
-    "SubqueryAlias": RelationReader._below, "View": RelationReader._view,
+    "SubqueryAlias": RelationReader._named, "View": RelationReader._view,
     "LocalRelation": RelationReader._local, "LogicalRDD": RelationReader._local,
     "OneRowRelation": RelationReader._one_row, "Range": RelationReader._range,
     "WithCTE": RelationReader._common, "CTERelationRef": RelationReader._reference,
@@ -590,5 +600,5 @@ _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
     "Except": RelationReader._set_operation, "ResolvedHint": RelationReader._below,
     "Repartition": RelationReader._below, "RepartitionByExpression": RelationReader._below,
     "Sample": RelationReader._sample, "PipeOperator": RelationReader._below,
-    "EventTimeWatermark": RelationReader._below,
+    "EventTimeWatermark": RelationReader._below, "UnionLoop": RelationReader._recursion,
 }  # fmt: skip

@@ -12,7 +12,6 @@ from dt_jupyter.definition import (
     Outputs,
     changed_meaning,
     changed_outputs,
-    changed_reading,
     expected,
     outputs_of,
     too_wide,
@@ -165,8 +164,6 @@ class Chooser:
         with self.sessions.lease(table.warehouse, old.settings) as spark:
             list_anew(spark, old)
             use_schema(spark, old)
-            if old.read_as:
-                now = self.definer.reader.read_now(spark, now, seen.frontier)
             outputs = self._outputs(spark, table.name, now, seen.frontier)
             moved = changed_outputs(expected(old), outputs)
             if any(s.kind is SourceKind.FOREIGN for s in seen.sources):
@@ -178,8 +175,6 @@ class Chooser:
         self, spark: SparkSession, before: Frontier, old: Definition, now: Definition, seen: Look
     ) -> Reason | None:
         """The same of a text whose columns have the names, types and places that they had."""
-        if old.read_as:
-            return changed_reading(old, now)
         meant = self.definer.relation(spark, old, before)
         return changed_meaning(meant, self.definer.relation(spark, now, seen.frontier))
 

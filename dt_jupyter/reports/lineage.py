@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dt_jupyter.ivm import Refused, flows
+from pyspark.errors import PySparkException
+
+from dt_jupyter.definition import found_by, read_document_of
+from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, is_delta
-from dt_jupyter.model import DynamicTable, Name, Source
-from dt_jupyter.model.hidden import hidden, public_columns
+from dt_jupyter.model import DTError, DynamicTable, Name, Source
+from dt_jupyter.model.hidden import public_columns
+from dt_jupyter.plans import column_flows
 from dt_jupyter.refresh import Refresher
-from dt_jupyter.sources import name_of, pinned
-from dt_jupyter.sql import Table, View, bind, column_sources
 
 
 @dataclass(frozen=True, order=True)
@@ -75,67 +77,28 @@ class Lineages:
         signature = (definition, columns)
         known = self._kept.get(table.id)
         if known is None or known[0] != signature:
-            known = (signature, self._found(table, columns))
+            known = (signature, self._found(table))
             self._kept[table.id] = known
         return known[1]
 
-    def _found(
-        self, table: DynamicTable, columns: Mapping[Name, tuple[str, ...]]
-    ) -> tuple[LineageEdge, ...] | None:
+    def _found(self, table: DynamicTable) -> tuple[LineageEdge, ...] | None:
         definition = table.definition
         names = {s.table_id: s.name for s in definition.sources}
-        found: Sequence[frozenset[tuple[str, str]]] | None
+        spark, reader = self.refresher.sources.spark, self.refresher.definer.reader
+        found = found_by(definition)
         try:
-            found = self._bound(table, columns)
-        except (Refused, KeyError):
-            found = self._parsed(table, columns)
-        if found is None or len(found) != len(definition.columns):
+            schemas = reader.schemas(spark, found, None)
+            document = read_document_of(spark, reader.text_of(definition, found), schemas)
+        except (Refused, DTError, LakeError, PySparkException):
+            return None
+        flows = column_flows(document)
+        if flows is None or len(flows) != len(definition.columns):
             return None
         return tuple(
             LineageEdge(names[source], column, table.name, target)
-            for (target, _, _), flow in zip(definition.columns, found, strict=True)
+            for (target, _, _), flow in zip(definition.columns, flows, strict=True)
             for source, column in sorted(flow)
         )
-
-    def _bound(
-        self, table: DynamicTable, columns: Mapping[Name, tuple[str, ...]]
-    ) -> list[frozenset[tuple[str, str]]]:
-        definition = table.definition
-        sources = {s.name: s for s in definition.sources}
-        views = {v.name: v.text for v in definition.views}
-
-        def resolve(parts: tuple[str, ...]) -> Table | View:
-            name = name_of(parts, definition.current_schema)
-            if name in views:
-                return View(views[name])
-            return Table(sources[name].table_id, columns[name])
-
-        rel = bind(definition.bound, resolve, self.refresher.definer.scalars)
-        found = flows(rel)
-        return [found[c] for c in rel.columns]
-
-    def _parsed(
-        self, table: DynamicTable, columns: Mapping[Name, tuple[str, ...]]
-    ) -> tuple[frozenset[tuple[str, str]], ...] | None:
-        """By names alone, where the algebra has no form of the definition."""
-        definition = table.definition
-        views = {v.name: v.text for v in definition.views}
-        plain = {s.name: hidden(f"lineage_{i}") for i, s in enumerate(definition.sources)}
-        ids = {plain[s.name]: s.table_id for s in definition.sources}
-
-        def named(parts: tuple[str, ...]) -> Name:
-            return name_of(parts, definition.current_schema)
-
-        try:
-            text = pinned(
-                definition.bound, lambda p: plain.get(named(p)), lambda p: views.get(named(p))
-            )
-            found = column_sources(text, {plain[n]: c for n, c in columns.items()})
-        except Refused:
-            return None
-        if found is None:
-            return None
-        return tuple(frozenset((ids[t], c) for t, c in flow) for flow in found)
 
     def _columns(self, source: Source, tables: Mapping[Name, DynamicTable]) -> tuple[str, ...]:
         """The public columns of a source as it is now."""

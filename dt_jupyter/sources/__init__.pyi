@@ -66,7 +66,6 @@ from .owner_reads import (
 from .pinned_text import (
     at_time as at_time,
     pinned as pinned,
-    pinned_query as pinned_query,
     reads_the_clock as reads_the_clock,
     rows_at as rows_at,
     text_at as text_at,

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import TableGone, is_delta
 from dt_jupyter.model import (
     DTError,
@@ -19,7 +18,7 @@ from dt_jupyter.model import (
     error,
 )
 from dt_jupyter.sources.frontiers import gone_is_named
-from dt_jupyter.sources.source_names import UNKNOWN, Found, Sources
+from dt_jupyter.sources.source_names import UNKNOWN, Sources
 from dt_jupyter.spark import FILE_FORMATS
 
 
@@ -81,14 +80,14 @@ def _find_anew(sources: Sources, table: DynamicTable, reason: Reason) -> NamesNo
     """Where a view came, went or was replaced, other names may be read than before."""
     old = table.definition
     try:
-        found = sources.with_lists(_found(sources, table))
-    except Refused:  # the names are not all told, as they were not before: Spark reads the text
-        return NamesNow(old.sources, old.views, reason)
+        found = sources.of_query(old.query, old.current_schema, table.name)
+        found = sources.with_lists(found)
     except DTError as e:
         raise _cannot_go_on(e, table) from e
     if path := sources.cycle(table.name, found):
         raise error("DT-1106", name=table.name, path=path)
-    tables, views = tuple(found.sources.values()), tuple(found.views.values())
+    unknown = tuple(s for s in old.sources if s.name == UNKNOWN)
+    tables, views = (*found.sources.values(), *unknown), tuple(found.views.values())
     columns = {s.table_id: s.columns for s in old.sources}
     if columns.keys() != {s.table_id for s in tables}:
         return NamesNow(tables, views, reason)
@@ -96,17 +95,6 @@ def _find_anew(sources: Sources, table: DynamicTable, reason: Reason) -> NamesNo
     if reason.code == "VIEW_CHANGED":
         return NamesNow(kept, views, reworded=reason)
     return NamesNow(kept, views, reason)
-
-
-def _found(sources: Sources, table: DynamicTable) -> Found:
-    """Of the user's text, or of that of its plan, where only Spark can parse it."""
-    definition = table.definition
-    try:
-        return sources.of_query(definition.query, definition.current_schema, table.name)
-    except Refused:
-        if not definition.read_as:
-            raise
-    return sources.of_query(definition.read_as, definition.current_schema, table.name)
 
 
 def _find(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC
 
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
 from dt_jupyter.model.hidden import public_rows
@@ -40,21 +39,9 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     return text
 
 
-def pinned_query(definition: Definition, relation: _Relation, view: ViewText) -> str:
-    """The query of a definition, its tables and views replaced as by `pinned`; the text of its
-    plan, where only Spark parses its own. Refused where there is neither."""
-    try:
-        return pinned(definition.query, relation, view)
-    except Refused:
-        if not definition.read_as:
-            raise
-    return pinned(definition.read_as, relation, view)
-
-
 def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
-    """The user's text at a frontier, its context functions at the data timestamp; of one that only
-    Spark can parse that of its plan, which Spark has found to mean the same. Sources that have no
-    versions stay as they are written, as does what has no such text."""
+    """The user's text at a frontier, its context functions at the data timestamp. Sources that have
+    no versions stay as they are written."""
     by_name = {s.name: s for s in definition.sources}
     views = {v.name: v.text for v in definition.views}
     schema = definition.current_schema
@@ -71,10 +58,7 @@ def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
     def view(parts: Parts) -> str | None:
         return views.get(name_of(parts, schema))
 
-    try:
-        text = pinned_query(definition, relation, view)
-    except Refused:
-        text = definition.query
+    text = pinned(definition.query, relation, view)
     return at_time(portable(text, definition.settings), frontier.data_timestamp, zone)
 
 

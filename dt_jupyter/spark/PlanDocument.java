@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -116,11 +117,25 @@ public final class PlanDocument {
     if (node instanceof Cast) { // and none that Spark's analyser adds
       fields.put("explicit", node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined());
     }
+    if (node instanceof Sample) { // else Spark takes another seed for each analysis
+      fields.put("seeded", names(node.origin(), "REPEATABLE"));
+    }
     if (node instanceof Expression) {
       describeValue((Expression) node, out);
     }
     describeOrigin(node.origin(), out);
     return out;
+  }
+
+  /** Whether a node's own text has a word; true for what has no text. */
+  private static boolean names(Origin origin, String word) {
+    if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) {
+      return true;
+    }
+    int first = ((Integer) origin.startIndex().get()).intValue();
+    int last = ((Integer) origin.stopIndex().get()).intValue();
+    String text = (String) origin.sqlText().get();
+    return text.substring(first, last + 1).toUpperCase(java.util.Locale.ROOT).contains(word);
   }
 
   /** The names of a class's parameters: those of its fields, and of its second list of them. */

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from dt_jupyter.definition import (
-    BoundQuery,
-    bind_query,
+    Functions,
+    QueryMeaning,
+    QueryText,
     empty_relation,
     of_registered,
-    padded_text,
+    read_meaning,
 )
 from dt_jupyter.failures import as_error, is_syntax_error, syntax_error
 from dt_jupyter.functions import expanded, scalar_names
@@ -23,7 +24,6 @@ from dt_jupyter.ivm import Refused, Rel, scans
 from dt_jupyter.lake import LakeError, TableLog, VersionGone, plan_changes, stored_schema
 from dt_jupyter.model import (
     FIRST,
-    Definition,
     DTError,
     Name,
     Source,
@@ -183,34 +183,22 @@ class Changes:
         names = self._names(query, schema, found, schemas)
         if stream is not None:
             self._require_same_meaning(stream, found, schemas, names)
-        bound = self._bound(query, schema, found, schemas)
-        sides = self._sides(bound.relation, found, versions, schemas)
+        meant = self._meaning(query, schema, found, schemas)
+        sides = self._sides(meant.relation, found, versions, schemas)
         with confs(self.spark, HELD):
-            return self._read(make(self.spark, bound.relation, names, bound.types, sides), sides)
+            return self._read(make(self.spark, meant.relation, names, meant.types, sides), sides)
 
-    def _bound(
+    def _meaning(
         self, query: str, schema: str, found: Found, schemas: Mapping[str, StructType]
-    ) -> BoundQuery:
+    ) -> QueryMeaning:
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
-        known = scalar_names(self.builtins, catalog)
+        functions = Functions(self.builtins, scalar_names(frozenset(), catalog))
         try:
-            text = expanded(catalog, self._padded(query, schema, found, schemas))
-            return bind_query(self.spark, text, schema, found.sources, views, known, schemas)
+            text = QueryText(expanded(catalog, query), schema, found.sources, views)
+            return read_meaning(self.spark, text, functions, schemas)
         except Refused as e:
             raise of_registered(e, catalog) from None
-
-    def _padded(
-        self, query: str, schema: str, found: Found, schemas: Mapping[str, StructType]
-    ) -> str:
-        """The text, with what Spark pads in it since columns are CHAR."""
-        sources, views = tuple(found.sources.values()), tuple(found.views.values())
-        asked = Definition(query, {}, (), sources, views, schema)
-        catalog = self.sources.catalog
-        text = padded_text(
-            self.spark, asked, schemas, self.builtins, lambda text: expanded(catalog, text)
-        )
-        return text or query
 
     def _read(self, made: ChangeQuery, sides: Mapping[str, Side]) -> ChangeRows:
         try:
@@ -311,7 +299,7 @@ class Changes:
         if stream.meaning is None:
             return
         means = self._meanings.read(stream.source, found, schemas, names)
-        problem = self._meanings.find_change(stream.meaning, means)
+        problem = self._meanings.find_change(stream.meaning, means, schemas)
         if problem is not None:
             raise error("DT-3103", name=stream.source, problem=problem)
 
@@ -325,7 +313,7 @@ class Changes:
                 return None
             names = self._names(query, schema, found, schemas)
             self._require_same_meaning(stream, found, schemas, names)
-            relation = self._bound(query, schema, found, schemas).relation
+            relation = self._meaning(query, schema, found, schemas).relation
             if stream.initial:
                 return None
             for side in self._sides(relation, found, versions, schemas).values():

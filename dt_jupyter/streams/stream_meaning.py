@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import bind_query
+from dt_jupyter.definition import Functions, QueryText, read_meaning
 from dt_jupyter.functions import called_by, expanded, scalar_names
 from dt_jupyter.ivm import Refused, equivalent, simplify
 from dt_jupyter.model import Name, Source, SourceKind, StreamMeaning, StreamTable, ViewSource
@@ -56,9 +56,12 @@ class MeaningReader:
             tuple(columns),
         )
 
-    def find_change(self, meant: StreamMeaning, means: StreamMeaning) -> str | None:
+    def find_change(
+        self, meant: StreamMeaning, means: StreamMeaning, schemas: Mapping[str, StructType]
+    ) -> str | None:
         """Why the rows of a source are not those that they were, without any change of its tables;
-        None where they are. Columns of a table may come and go; those of a view may not."""
+        None where they are. Columns of a table may come and go; those of a view may not.
+        `schemas` are those of the tables now, by id."""
         if meant == means or not (meant.views or means.views):
             return None
         if meant.functions != means.functions:
@@ -67,21 +70,22 @@ class MeaningReader:
         if meant.columns != means.columns:
             return problem
         try:
-            before, now = (self._bound(m) for m in (meant, means))
+            before, now = (self._relation(m, schemas) for m in (meant, means))
         except Refused:
             return problem
         return None if equivalent(before, now) else problem
 
-    def _bound(self, meaning: StreamMeaning) -> Rel:
+    def _relation(self, meaning: StreamMeaning, schemas: Mapping[str, StructType]) -> Rel:
+        """The relation of a meaning; columns that there are no more have no type."""
         from pyspark.sql.types import NullType, StructField, StructType
 
         sources = {t.name: Source(t.name, SourceKind.DELTA, t.id, None) for t in meaning.tables}
-        schemas = {
-            t.id: StructType([StructField(c, NullType()) for c in t.columns])
-            for t in meaning.tables
-        }
+        typed = {}
+        for table in meaning.tables:
+            now = {f.name: f for f in schemas.get(table.id, StructType([]))}
+            fields = [now.get(c) or StructField(c, NullType()) for c in table.columns]
+            typed[table.id] = StructType(fields)
         views = {v.name: v.text for v in meaning.views}
-        query, schema = whole(meaning.source), meaning.source.schema
-        known = scalar_names(self.builtins, self.catalog)
-        bound = bind_query(self.spark, query, schema, sources, views, known, schemas)
-        return simplify(bound.relation)
+        query = QueryText(whole(meaning.source), meaning.source.schema, sources, views)
+        functions = Functions(self.builtins, scalar_names(frozenset(), self.catalog))
+        return simplify(read_meaning(self.spark, query, functions, typed).relation)

@@ -24,7 +24,7 @@ from tests.cases import nightly
 from tests.experiments import DISK_FULL
 from tests.faults.engine_worker import failure_code
 from tests.faults.test_refresh_faults import QUERY
-from tests.spark.engine_lab import Lab, quick, without_check, without_second_opinion
+from tests.spark.engine_lab import Lab, quick, without_check
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def shop(spark: SparkSession, disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
     without_check(monkeypatch)
-    without_second_opinion(monkeypatch)
     with quick(spark, monkeypatch):
         made = Lab.open(spark, disk / "lake")
         made.table("item", "id INT, k STRING", "1, 'a'", "2, 'a'", "3, 'b'")

@@ -30,10 +30,8 @@ from tests.spark.engine_lab import (
     Lab,
     quick,
     without_check,
-    without_second_opinion,
 )
 from tests.spark.kinds_of_spark import session_of_kind
-from tests.spark.plan_reading import read_by_plan  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -163,8 +161,7 @@ def lab(
     homes: Path,
 ) -> Iterator[Lab]:
     """An engine on an empty lake, without a scheduler, on sessions for little data; where a test
-    is marked `compiled`, on sessions that generate code as users' do. Texts are read once."""
-    without_second_opinion(monkeypatch)
+    is marked `compiled`, on sessions that generate code as users' do."""
     if CATALOG == "postgresql":
         monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)
     lake: Path | str = lake_dir

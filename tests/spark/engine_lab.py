@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import dt_jupyter.definition.define as define
-from dt_jupyter.definition.second_opinion import Opinion
 from dt_jupyter.definition.validate.creation_check import Verdict
 from dt_jupyter.engine import Engine, services, task_sessions
 from dt_jupyter.engine.context import Context
@@ -233,12 +232,6 @@ def refused(code: str) -> Iterator[list[DTError]]:
 def without_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """Creation without its check, which costs more than all else that a small test does."""
     monkeypatch.setattr(define, "check", lambda *args, **kw: Verdict(None, "nothing"))
-    without_second_opinion(monkeypatch)
-
-
-def without_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Creation without Spark's own reading of the text."""
-    monkeypatch.setattr(define, "second_opinion", lambda *args: Opinion(True))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 from dt_jupyter.engine import Engine
 from dt_jupyter.lake import find_mounted, open_log, table_place
 from tests.cases import some
-from tests.spark.engine_lab import Lab, refused, without_check, without_second_opinion
+from tests.spark.engine_lab import Lab, refused, without_check
 from tests.spark.kinds_of_spark import KIND
 from tests.spark.viewfs import linked
 
@@ -51,7 +51,6 @@ def far(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Far]:
-    without_second_opinion(monkeypatch)
     without_check(monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(Lab, "catalog_url", request.getfixturevalue("postgres").url)

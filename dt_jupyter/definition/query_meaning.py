@@ -1,0 +1,162 @@
+"""What a query means, by Spark's plan of it over empty tables in the place of its sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from dt_jupyter.ivm import Refusal, Rel, refuse
+from dt_jupyter.lake import CHAR_TYPE
+from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
+from dt_jupyter.plans import read_query_document, relation_of_document
+from dt_jupyter.sources import name_of, pinned
+from dt_jupyter.spark import Catalyst, is_connect, type_text
+from dt_jupyter.sql import Renderer, Table, View, bind, table_places
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructField, StructType
+
+_CHAR = re.compile(r"(?<!var)char\(")
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The names of functions that a definition may call: Spark's own, and those of the user's
+    that give the same value for the same arguments, or whose values are kept."""
+
+    builtins: frozenset[str]
+    own: frozenset[str]
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A query with its functions of SQL replaced, and what its names are: `sources` and the texts
+    of `views`; a name without a schema is one of `schema`."""
+
+    text: str
+    schema: str
+    sources: Mapping[Name, Source]
+    views: Mapping[Name, str]
+
+    def over(self, relations: Mapping[str, str]) -> str:
+        """The text with relations in the place of its sources, by their ids; views are looked
+        through."""
+
+        def relation(parts: tuple[str, ...]) -> str:
+            return relations[self._source(parts).table_id]
+
+        return pinned(self.text, relation, lambda parts: self.views.get(self._name(parts)))
+
+    def _name(self, parts: tuple[str, ...]) -> Name:
+        return name_of(parts, self.schema)
+
+    def _source(self, parts: tuple[str, ...]) -> Source:
+        source = self.sources.get(self._name(parts))
+        if source is None:
+            what = f"what {self._name(parts)} is, is computed"
+            raise refuse(Refusal.EXPRESSION, what=what)
+        return source
+
+    def reads_the_past(self) -> bool:
+        """Whether it, or a view, reads a table as of a time of its own."""
+        texts = (self.text, *self.views.values())
+        return any(len(table_places(t)) > len(table_places(t, fixed=False)) for t in texts)
+
+
+@dataclass(frozen=True)
+class QueryMeaning:
+    """A query as a relation; `types` gives the Spark types of any relation over its sources,
+    whose schemas are `known`, by id."""
+
+    relation: Rel
+    known: dict[str, StructType]
+    types: Callable[[Rel], dict[str, str]]
+
+
+def read_meaning(
+    spark: SparkSession,
+    query: QueryText,
+    functions: Functions,
+    schemas: Mapping[str, StructType],
+) -> QueryMeaning:
+    """What a query means over sources with these schemas, by id; Refused where it has no form in
+    the algebra. No Spark job."""
+    known: dict[str, StructType] = dict(schemas)
+
+    @cache
+    def types(rel: Rel) -> dict[str, str]:
+        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
+        return {f.name: type_text(f.dataType) for f in fields}
+
+    if query.reads_the_past():
+        raise refuse(Refusal.TIME_TRAVEL)
+    if is_connect(spark):
+        return QueryMeaning(_bind(query, functions, schemas), known, types)
+    document = read_document_of(spark, query, schemas)
+    tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
+    relation = relation_of_document(document, tables, functions.builtins, functions.own)
+    return QueryMeaning(relation, known, types)
+
+
+def read_document_of(
+    spark: SparkSession, query: QueryText, schemas: Mapping[str, StructType]
+) -> str:
+    """The document of a query's plan over sources with these schemas, by id. Refused where Spark
+    has no plan of it."""
+    catalyst = Catalyst.of(spark)
+    read = {s.table_id for s in query.sources.values()}
+    public = {i: public_schema(s) for i, s in schemas.items() if i in read}
+    with catalyst.empty_views(public) as views:
+        text = query.over({i: quote(view) for i, view in views.items()})
+        try:
+            return read_query_document(catalyst, text)
+        except (PySparkException, Py4JJavaError) as e:
+            first = next(iter(str(e).strip().splitlines()), type(e).__name__)
+            raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
+
+
+def _bind(query: QueryText, functions: Functions, schemas: Mapping[str, StructType]) -> Rel:
+    def resolve(parts: tuple[str, ...]) -> Table | View:
+        name = query._name(parts)
+        if name in query.views:
+            return View(query.views[name])
+        source = query._source(parts)
+        return _table(source, schemas[source.table_id])
+
+    return bind(query.text, resolve, functions.builtins | functions.own)
+
+
+def _table(source: Source, schema: StructType) -> Table:
+    columns = tuple(f.name for f in schema.fields)
+    casts = tuple((f.name, type_text(f.dataType)) for f in schema.fields if is_padded(f))
+    visible = VISIBLE if VISIBLE in columns else None
+    return Table(source.table_id, public_columns(columns), visible, casts)
+
+
+def is_padded(field: StructField) -> bool:
+    """Whether it is a CHAR(n), or has one in it: a string that Spark's analyser pads where it is
+    compared. What is rendered compares strings as they are."""
+    return _CHAR.search(str(field.metadata.get(CHAR_TYPE, ""))) is not None
+
+
+def public_schema(schema: StructType) -> StructType:
+    """The columns that a query may name."""
+    from pyspark.sql.types import StructType
+
+    return StructType([f for f in schema.fields if not is_hidden(f.name)])
+
+
+def empty_relation(schema: StructType) -> str:
+    """A relation without rows, for the analyser alone."""
+    items = ", ".join(
+        f"CAST(NULL AS {type_text(f.dataType)}) AS {quote(f.name)}" for f in schema.fields
+    )
+    return f"(SELECT {items} WHERE FALSE)"

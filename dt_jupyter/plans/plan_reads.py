@@ -1,0 +1,32 @@
+"""Whether a query reads more than the sources that its names tell."""
+
+from __future__ import annotations
+
+from dt_jupyter.plans.plan_document import read_document
+from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.spark import SOURCE_MARK
+
+_OWN_ROWS = frozenset({
+    "LocalRelation", "OneRowRelation", "Range", "CTERelationRef", "UnionLoopRef", "EmptyRelation",
+})  # fmt: skip
+"""Leaves that read nothing."""
+_PROGRAMS = frozenset({"PythonUDTF", "UnresolvedPythonUDTF", "ScriptTransformation"})
+"""What may read anything."""
+
+
+def reads_elsewhere(document: str) -> bool:
+    """Whether a plan over marked views has a leaf that is none of them, or runs a program that
+    makes rows."""
+    return any(map(_reads_elsewhere, read_document(document).everything()))
+
+
+def _reads_elsewhere(node: SparkNode) -> bool:
+    if not node.is_plan or node.children:
+        return node.kind in _PROGRAMS
+    return node.kind not in _OWN_ROWS and not _is_marked(node)
+
+
+def _is_marked(leaf: SparkNode) -> bool:
+    output = leaf.fields.get("output")
+    columns = output if isinstance(output, list) else []
+    return any(SOURCE_MARK in (c.fields.get("metadata") or {}) for c in columns)
