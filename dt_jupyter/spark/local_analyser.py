@@ -227,6 +227,6 @@ def _exception(told: str) -> PySparkException:
         errorClass=facts["condition"],
         messageParameters=facts["parameters"],
         sql_state=facts["sql_state"],
-        contexts=[SQLQueryContext(place) for place in places],
     )
+    made._contexts = [SQLQueryContext(place) for place in places]  # with them PySpark prints it
     return made

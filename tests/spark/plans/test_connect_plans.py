@@ -29,11 +29,11 @@ CONFS = {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/
 TABLES = {
     **{n: ", ".join(f"{c} {t}" for c, t in COLUMNS.items()) for n in ("p", "q")},
     "dim": "k STRING, name STRING",
-    "t": "c CHAR(5), v VARIANT, low STRING COLLATE UTF8_LCASE, n STRUCT<a: ARRAY<VARCHAR(3)>>",
-    "u": "d INTERVAL DAY TO SECOND, m INTERVAL YEAR TO MONTH",
+    "t": "c CHAR(5), v VARIANT, n STRUCT<a: ARRAY<VARCHAR(3)>>",
+    "u": "low STRING COLLATE UTF8_LCASE, d INTERVAL DAY TO SECOND, m INTERVAL YEAR TO MONTH",
 }
 FORMATS = {"u": "parquet"}
-"""Delta stores no intervals."""
+"""Delta stores no collations and no intervals."""
 OF_TYPES = "SELECT low, v:a::INT AS a, n.a[0] AS n, d * 2 AS d, m FROM t, u WHERE c = 'a'"
 
 PROGRAM = """
@@ -67,8 +67,8 @@ for text, kind in (("SELECT nowhere FROM t", AnalysisException), ("SELECT (", Pa
         try:
             analyse(text.replace("t", "range(1)"))
         except kind as e:
-            place = e.getQueryContext()[0]
-            found.append([type(e).__name__, e.getCondition(), e.getSqlState(), place.fragment()])
+            places = [c.fragment() for c in e.getQueryContext()]
+            found.append([type(e).__name__, e.getCondition(), e.getSqlState(), places, str(e)[:60]])
     facts[kind.__name__] = found
 facts["undisturbed"] = [
     has_java(), SparkContext._gateway, SparkContext._jvm, dict(os.environ) == before,
