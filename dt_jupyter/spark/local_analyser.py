@@ -21,7 +21,7 @@ from dt_jupyter.ivm import Refusal, refuse
 from dt_jupyter.model import DTError, FunctionKind, UserFunction
 from dt_jupyter.spark.analyser_process import AnalyserProcess, start_process
 from dt_jupyter.spark.compiled_java import compile_java
-from dt_jupyter.spark.session_confs import FIXED_TEXT
+from dt_jupyter.spark.session_confs import FIXED_TEXT, read_confs
 from dt_jupyter.spark.sessions import MEANING
 
 if TYPE_CHECKING:
@@ -187,13 +187,8 @@ def session_like(spark: SparkSession) -> LocalSession:
 def read_settings(spark: SparkSession) -> dict[str, str]:
     """The confs of SQL that are set in a session of Connect, and those of MEANING; but none of its
     catalogs, which have no part in plans over views. Variables are not put into texts again."""
-    import pyspark.sql.connect.proto as proto
-
-    client: Any = spark
-    asked = proto.ConfigRequest.GetOption(keys=MEANING)
-    answer = client.client.config(proto.ConfigRequest.Operation(get_option=asked))
-    meaning = {key: value for key, value in answer.pairs if value is not None}
-    found = {**client.conf.getAll, **meaning, **FIXED_TEXT}
+    remote: Any = spark
+    found = {**remote.conf.getAll, **read_confs(spark, MEANING), **FIXED_TEXT}
     return {k: v for k, v in found.items() if k.startswith(_SQL) and not k.startswith(_CATALOGS)}
 
 

@@ -115,6 +115,48 @@ def test_plans_of_connect_are_those_of_a_session(
     assert facts["other release"] == "NO_ANALYSER"
 
 
+WITHOUT_JAVA = """
+from dt_jupyter.engine import Engine
+from dt_jupyter.model import DTError, error
+from dt_jupyter.spark import local_analyser
+
+def start():
+    raise error("DT-5104")
+
+local_analyser.of_process.start = start
+dt = Engine.connect(sys.argv[3], spark=spark, scheduler=False)
+dt.sql(f"CREATE TABLE word (id INT, x STRING) USING delta LOCATION '{sys.argv[3]}/word'")
+dt.sql("INSERT INTO word VALUES (1, 'a'), (2, 'b')")
+dt.create("found", "SELECT x, count(*) AS n FROM word GROUP BY x")
+table = dt.table("found")
+facts["chosen"] = [table.effective_mode.value, table.reason.code]
+facts["sentence"] = table.reason.sentence
+dt.sql("INSERT INTO word VALUES (3, 'b')")
+facts["refreshed"] = [dt.refresh("found").action.value for _ in range(2)]
+facts["equal"] = dt.verify("found").equal
+try:
+    dt.sql("CREATE DYNAMIC TABLE asked TARGET_LAG = '1 hour' REFRESH_MODE = INCREMENTAL "
+           "AS SELECT x FROM word")
+except DTError as e:
+    facts["asked"] = [e.code, e.facts["reason"], e.hint]
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_without_java_definitions_are_full_and_say_why(
+    connect_server: ConnectServer, tmp_path: Path
+) -> None:
+    facts = connect_server.facts(tmp_path, WITHOUT_JAVA, seconds=480)
+    assert facts["chosen"] == ["FULL", "NO_ANALYSER"]
+    assert "No Java 17 or newer was found" in facts["sentence"]
+    assert facts["refreshed"] == ["FULL", "NO_DATA"]
+    assert facts["equal"]
+    code, reason, hint = facts["asked"]
+    assert (code, reason) == ("DT-1107", "NO_ANALYSER")
+    assert "pip install 'dt-jupyter[java]'" in hint
+
+
 def read_schemas(told: Mapping[str, str]) -> dict[str, StructType]:
     from pyspark.sql.types import StructType
 
