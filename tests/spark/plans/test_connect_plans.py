@@ -129,8 +129,8 @@ dt.sql(f"CREATE TABLE word (id INT, x STRING) USING delta LOCATION '{sys.argv[3]
 dt.sql("INSERT INTO word VALUES (1, 'a'), (2, 'b')")
 dt.create("found", "SELECT x, count(*) AS n FROM word GROUP BY x")
 table = dt.table("found")
-facts["chosen"] = [table.effective_mode.value, table.reason.code]
-facts["sentence"] = table.reason.sentence
+facts["chosen"] = [table.effective_mode.value, table.mode_reason.code]
+facts["sentence"] = table.mode_reason.sentence
 dt.sql("INSERT INTO word VALUES (3, 'b')")
 facts["refreshed"] = [dt.refresh("found").action.value for _ in range(2)]
 facts["equal"] = dt.verify("found").equal
