@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,8 @@ class AnalyserProcess:
     gateway: ClientServer
     calls: Any
     first: Any
+    owner: int = field(default_factory=os.getpid)
+    """The process that has started it; a fork of it has none of it."""
 
     def has_ended(self, seconds: float = 1.0) -> bool:
         """Whether the JVM has ended, or does so within that time."""
@@ -65,6 +67,15 @@ class AnalyserProcess:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+    def end(self) -> None:
+        """At once: all that it has written is in a folder that is removed when Python ends."""
+        if os.getpid() == self.owner:
+            self.gateway.shutdown()
+            client: Any = self.gateway._gateway_client
+            client.is_connected = False  # also where Java had ended: Py4J logs what it cannot tell
+            self.run.kill()
+            self.run.wait()
 
 
 def start_process() -> AnalyserProcess:
@@ -87,7 +98,9 @@ def start_process() -> AnalyserProcess:
         if not isinstance(failure, Exception):
             raise
         raise explain_start(failure, log.read_text(errors="replace")) from None
-    return AnalyserProcess(run, gateway, calls, first)
+    made = AnalyserProcess(run, gateway, calls, first)
+    atexit.register(made.end)
+    return made
 
 
 def _clean(run: subprocess.Popen[bytes], scratch: Path, owner: int) -> None:

@@ -144,7 +144,6 @@ class OneAnalyser:
 
     start: Callable[[], AnalyserProcess] = start_process
     _made: LocalAnalyser | None = None
-    _owner: int = 0
     _problem: str = ""
     _again: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -153,11 +152,13 @@ class OneAnalyser:
         """Refused where there is no Java, or Spark does not start."""
         with self._lock:
             made = self._made
-            if made is not None and self._owner == os.getpid() and not made.process.has_ended(0):
-                return made
+            if made is not None and made.process.owner == os.getpid():
+                if not made.process.has_ended(0):
+                    return made
+                made.process.end()
             if time.monotonic() < self._again:
                 raise refuse(Refusal.NO_ANALYSER, problem=self._problem)
-            self._made, self._owner = self._started(), os.getpid()
+            self._made = self._started()
             return self._made
 
     def _started(self) -> LocalAnalyser:

@@ -59,7 +59,7 @@ ANSI, ZONE = "spark.sql.ansi.enabled", "spark.sql.session.timeZone"
 def analyser() -> Iterator[LocalAnalyser]:
     process = start_process()
     yield LocalAnalyser(process)
-    process.run.kill()
+    process.end()
 
 
 @pytest.fixture(scope="module")
@@ -319,6 +319,7 @@ def test_it_ends_with_python(end: str) -> None:
         [sys.executable, "-c", PROGRAM.format(end=end)], capture_output=True, text=True, check=False
     )
     assert run.stdout.strip(), run.stderr
+    assert "Py4J" not in run.stderr
     pid, until = int(run.stdout), time.monotonic() + 30
     while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
         time.sleep(0.1)
@@ -337,4 +338,4 @@ def test_one_that_was_killed_is_started_again(schemas: Mapping[str, StructType])
     assert "its Java has ended" in e.value.reason.sentence
     second = one.get()
     assert digest(Catalyst._of_local(second.session({})), schemas, "SELECT k FROM p")
-    second.process.run.kill()
+    second.process.end()
