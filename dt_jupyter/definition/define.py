@@ -58,7 +58,6 @@ from dt_jupyter.sources import (
 )
 from dt_jupyter.spark import (
     check_cancelled,
-    is_connect,
     lookup,
     storage_of,
     text_of_path,
@@ -376,15 +375,17 @@ class Definer:
 
     def _reads_more(self, asked: _Asked) -> bool:
         """Whether Spark reads what no name in the text tells, as functions that may read any
-        table do; also where Spark shows no plan."""
+        table do; also where Spark has no plan. Without an analyser its names tell, as far as they
+        do."""
         query = self.reader.text_of(asked.definition, asked.found)
-        if query.reads_the_past() or is_connect(asked.spark):
-            return any(map(reads_by_function, (query.text, *query.views.values())))
+        texts = (query.text, *query.views.values())
+        if query.reads_the_past():
+            return any(map(reads_by_function, texts))
         schemas = self.reader.schemas(asked.spark, asked.found, asked.at)
         try:
             return reads_elsewhere(read_document_of(asked.spark, query, schemas))
-        except Refused:
-            return True
+        except Refused as e:
+            return e.refusal is not Refusal.NO_ANALYSER or any(map(reads_by_function, texts))
 
     def _analyse(
         self, spark: SparkSession, request: DefinitionRequest, found: Found, text: str

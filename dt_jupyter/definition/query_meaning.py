@@ -13,12 +13,12 @@ from pyspark.errors import PySparkException
 
 from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
-from dt_jupyter.model import Name, Source, quote
+from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.plans import find_lost, read_query_document, relation_of_document
 from dt_jupyter.sources import name_of, pinned
-from dt_jupyter.spark import Catalyst, is_connect, type_text
-from dt_jupyter.sql import Renderer, Table, View, bind, table_places
+from dt_jupyter.spark import Catalyst, type_text
+from dt_jupyter.sql import Renderer, Table, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,12 +39,13 @@ class Functions:
 @dataclass(frozen=True)
 class QueryText:
     """A query with its functions of SQL replaced, and what its names are: `sources` and the texts
-    of `views`; a name without a schema is one of `schema`."""
+    of `views`; a name without a schema is one of `schema`. `declared` are the lake's functions."""
 
     text: str
     schema: str
     sources: Mapping[Name, Source]
     views: Mapping[Name, str]
+    declared: tuple[UserFunction, ...] = ()
 
     def over(self, relations: Mapping[str, str]) -> str:
         """The text with relations in the place of its sources, by their ids; views are looked
@@ -98,8 +99,6 @@ def read_meaning(
 
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
-    if is_connect(spark):
-        return QueryMeaning(_bind(query, functions, schemas), known, types)
     document = read_document_of(spark, query, schemas)
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_document(document, tables, functions.builtins, functions.own)
@@ -121,8 +120,8 @@ def read_document_of(
     spark: SparkSession, query: QueryText, schemas: Mapping[str, StructType]
 ) -> str:
     """The document of a query's plan over sources with these schemas, by id. Refused where Spark
-    has no plan of it."""
-    catalyst = Catalyst.of(spark)
+    has no plan of it, or a client of Spark Connect has no analyser."""
+    catalyst = Catalyst.of(spark).declare_functions(query.declared)
     read = {s.table_id for s in query.sources.values()}
     public = {i: public_schema(s) for i, s in schemas.items() if i in read}
     with catalyst.empty_views(public) as views:
@@ -132,17 +131,6 @@ def read_document_of(
         except (PySparkException, Py4JJavaError) as e:
             first = next(iter(str(e).strip().splitlines()), type(e).__name__)
             raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
-
-
-def _bind(query: QueryText, functions: Functions, schemas: Mapping[str, StructType]) -> Rel:
-    def resolve(parts: tuple[str, ...]) -> Table | View:
-        name = query._name(parts)
-        if name in query.views:
-            return View(query.views[name])
-        source = query._source(parts)
-        return _table(source, schemas[source.table_id])
-
-    return bind(query.text, resolve, functions.builtins | functions.own)
 
 
 def _table(source: Source, schema: StructType) -> Table:

@@ -52,7 +52,8 @@ class QueryReader:
         """The query of a definition over what its names are."""
         views = {n: self.expand(v.text) for n, v in found.views.items()}
         text = self.expand(definition.query)
-        return QueryText(text, definition.current_schema, found.sources, views)
+        declared = tuple(self.sources.catalog.functions())
+        return QueryText(text, definition.current_schema, found.sources, views, declared)
 
     def read(
         self, spark: SparkSession, definition: Definition, at: Frontier | None

@@ -83,6 +83,11 @@ class Refusal(Enum):
         "Without Spark Connect, and where no other program keeps its commits, it is; mount the "
         "storage and read it by that path, or all is recomputed.",
     )
+    NO_ANALYSER = (
+        "Spark's analyser does not run beside this client of Spark Connect ({problem})",
+        "Install Java 17 or newer where the client runs (pip install 'dt-jupyter[java]'), and the "
+        "package pyspark in the server's release.",
+    )
     TYPE = ("column {what} has type {type}, which has no exact hash", "Cast it to STRING.")
     UNSTORABLE = (
         "it has to keep values of type {type}, which no Delta table takes",

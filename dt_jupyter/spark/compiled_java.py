@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def compile_java(jvm: Any, name: str) -> Any:
     """An object of the class in `name.java`, by Janino, which Spark compiles its queries with:
     some 30 ms, once for each JVM."""

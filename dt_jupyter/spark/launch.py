@@ -57,17 +57,24 @@ def plan_start(launch: Launch) -> JavaStart:
     pools.write_text(allocation_xml(launch.pools))
     log = scratch / "spark.log"
     log.touch()
+    variables = java_variables(scratch, _LATE_OPTIMISER)
+    # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
+    variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    settings = {**launch.settings, "spark.scheduler.allocation.file": pools.as_uri()}
+    return JavaStart(_with_delta(settings), variables, log)
+
+
+def java_variables(scratch: Path, options: str) -> dict[str, str]:
+    """The variables with which Spark starts the Java that is found, with these options, which the
+    user's override, and the archive of its classes. DT-5104."""
     java = find_java(os.environ)
     variables = launch_environment(java, os.environ, scratch)
     variables |= with_archive({**os.environ, **variables}, archive_of(java))
     given = variables.get(OPTIONS, os.environ.get(OPTIONS, ""))
-    variables[OPTIONS] = f"{_LATE_OPTIMISER} {given}".strip()  # the last one of two decides
-    # Workers of Python UDFs are this interpreter, not the first `python3` on the PATH.
-    variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    variables[OPTIONS] = f"{options} {given}".strip()  # the last one of two decides
     # Java would look up the machine's own name, which need not resolve.
     variables["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = {**launch.settings, "spark.scheduler.allocation.file": pools.as_uri()}
-    return JavaStart(_with_delta(settings), variables, log)
+    return variables
 
 
 def launch_java(start: JavaStart) -> JavaGateway:

@@ -29,11 +29,14 @@ FIXED_TEXT = {SUBSTITUTES: "false"}
 
 
 def read_confs(spark: SparkSession, names: Iterable[str]) -> dict[str, str]:
-    """The values of those of these confs that are set or known, of a classic session in one call of
-    Java."""
-    if is_connect(spark):
-        return {n: str(spark.conf.get(n)) for n in names if spark.conf.isModifiable(n)}
+    """The values of those of these confs that are set or known, in one call."""
     session: Any = spark
+    if is_connect(spark):
+        import pyspark.sql.connect.proto as proto
+
+        asked = proto.ConfigRequest.GetOption(keys=names)
+        answer = session.client.config(proto.ConfigRequest.Operation(get_option=asked))
+        return {name: value for name, value in answer.pairs if value is not None}
     state = session._jsparkSession.sessionState()
     told: dict[str, str] = json.loads(session_calls(session).confs(state, json.dumps([*names])))
     return told

@@ -16,7 +16,7 @@ from dt_jupyter.model import error
 from dt_jupyter.spark.compiled_java import session_calls
 from dt_jupyter.spark.modes import is_connect
 from dt_jupyter.spark.pools import in_pool
-from dt_jupyter.spark.session_confs import FIXED_TEXT, HELD, WHOLE_ROWS
+from dt_jupyter.spark.session_confs import FIXED_TEXT, HELD, WHOLE_ROWS, read_confs
 from dt_jupyter.spark.thread_session import bind_catalog
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ _CLOSED = "INVALID_HANDLE.SESSION_"
 
 def meaning(spark: SparkSession) -> dict[str, str]:
     """The confs `MEANING` of `spark` as they are now, those at their default included."""
-    older = {} if spark.conf.isModifiable(DROPS_QUOTES) else {DROPS_QUOTES: "true"}
-    return {key: older.get(key) or str(spark.conf.get(key)) for key in MEANING}
+    found = {DROPS_QUOTES: "true", **read_confs(spark, MEANING)}
+    return {key: found[key] for key in MEANING}
 
 
 class RefreshSessions:

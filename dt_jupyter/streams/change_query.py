@@ -195,7 +195,8 @@ class Changes:
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
         functions = Functions(self.builtins, scalar_names(frozenset(), catalog))
         try:
-            text = QueryText(expanded(catalog, query), schema, found.sources, views)
+            declared = tuple(catalog.functions())
+            text = QueryText(expanded(catalog, query), schema, found.sources, views, declared)
             return read_meaning(self.spark, text, functions, schemas)
         except Refused as e:
             raise of_registered(e, catalog) from None

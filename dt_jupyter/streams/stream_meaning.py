@@ -86,6 +86,8 @@ class MeaningReader:
             fields = [now.get(c) or StructField(c, NullType()) for c in table.columns]
             typed[table.id] = StructType(fields)
         views = {v.name: v.text for v in meaning.views}
-        query = QueryText(whole(meaning.source), meaning.source.schema, sources, views)
+        declared = tuple(self.catalog.functions())
+        text, schema = whole(meaning.source), meaning.source.schema
+        query = QueryText(text, schema, sources, views, declared)
         functions = Functions(self.builtins, scalar_names(frozenset(), self.catalog))
         return simplify(read_meaning(self.spark, query, functions, typed).relation)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dt_jupyter.spark import MEANING
 from tests.spark.connect_server import ConnectServer
 
 PROGRAM = """
@@ -74,7 +75,7 @@ def test_everything_but_job_counts_and_weights_works(
         "connect": True,
         "active": True,
         "adopted": True,
-        "meaning": 15,
+        "meaning": len(MEANING),
         "lenient": None,
         "sees mine": False,
         "ansi again": "true",
