@@ -109,8 +109,11 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
     """An aggregate expression of Spark's taken apart."""
     call, *more = node.children
     condition = reader.read(more[0]) if more else None
+    distinct = bool(node.fields["isDistinct"])
     parts = bare_parts(call, reader)
-    return replace(parts, condition=condition, distinct=bool(node.fields["isDistinct"]))
+    if call.kind == "Count" and distinct:  # of constants: one, unless there are no rows
+        parts = replace(parts, args=reader.list(call.children))
+    return replace(parts, condition=condition, distinct=distinct)
 
 
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:
