@@ -38,7 +38,7 @@ _NULLNESS = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
 GROUPING_ID = "grouping_id()"
 _DAYS = "ExtractANSIIntervalDays"
-_REPLACEMENT, _TRY = "replacement", "TRY"
+REPLACEMENT, _TRY = "replacement", "TRY"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ExpressionReader:
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
         renumbers those of a common table, it does so only in what it puts in its place."""
-        if _REPLACEMENT not in node.fields:
+        if REPLACEMENT not in node.fields:
             return False
         read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
         return any(i not in self.columns for i in read)
@@ -348,9 +348,9 @@ def _program_name(node: SparkNode) -> str:
 
 def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     """The arguments of a call as it was written, not what Spark puts in its place."""
-    if _REPLACEMENT not in node.fields:
+    if REPLACEMENT not in node.fields:
         return node.children
-    given = (v for name, v in node.fields.items() if name != _REPLACEMENT)
+    given = (v for name, v in node.fields.items() if name != REPLACEMENT)
     return tuple(argument for value in given for argument in nodes_in(value))
 
 

@@ -22,7 +22,7 @@ _NAMES = {
     "ArrayExists": "exists", "ArrayFilter": "filter", "ArrayForAll": "forall",
     "ArrayTransform": "transform", "Average": "avg", "BitAndAgg": "bit_and",
     "BitOrAgg": "bit_or", "BitXorAgg": "bit_xor", "BitwiseCount": "bit_count",
-    "BitwiseGet": "getbit", "CovPopulation": "covar_pop", "CovSample": "covar_samp",
+    "BitwiseGet": "getbit", "CallMethodViaReflection": "reflect", "CovPopulation": "covar_pop", "CovSample": "covar_samp",
     "CreateArray": "array", "CreateMap": "map", "CreateNamedStruct": "named_struct",
     "CurrentTimeZone": "current_timezone", "DateFormatClass": "date_format", "EulerNumber": "e",
     "Extract": "date_part", "FromUTCTimestamp": "from_utc_timestamp",

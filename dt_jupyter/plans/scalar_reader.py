@@ -6,7 +6,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import Bracketed, Expr, Refusal, col, refuse
-from dt_jupyter.plans.expression_reader import SELF_CONTAINED, ExpressionReader
+from dt_jupyter.plans.expression_reader import (
+    REPLACEMENT,
+    SELF_CONTAINED,
+    ExpressionReader,
+    arguments,
+)
+from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
 
 _CONTEXT = {
@@ -53,8 +59,14 @@ class ScalarReader(ExpressionReader):
         found = self.known(self, node)
         if found is not None:
             return found
-        check_node(node)
+        check_node(node, self.builtins)
         return super().read(node)
+
+    def _is_stale(self, node: SparkNode) -> bool:
+        """Also of a call as it was written with a subquery, which is a join by now."""
+        return super()._is_stale(node) or any(
+            n.kind in _SUBQUERIES for a in _written_arguments(node) for n in a.walk()
+        )
 
 
 def _as_written(node: SparkNode) -> SparkNode:
@@ -74,14 +86,19 @@ def _narrows(cast: SparkNode) -> bool:
     return kind in _WHOLE and made in _WHOLE and _WHOLE.index(made) < _WHOLE.index(kind)
 
 
-def check_node(node: SparkNode) -> None:
+def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
+    return arguments(node) if REPLACEMENT in node.fields else ()
+
+
+def check_node(node: SparkNode, builtins: Collection[str]) -> None:
     """Raises Refused of what is no deterministic scalar of the row."""
     kind = node.kind
     if kind in _CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
     if node.deterministic is False:
         *_, what = (n.kind for n in node.walk() if n.deterministic is False)  # an innermost one
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{what.lower()}()")
+        name = sql_function(what, builtins) or what.lower()
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
     if kind == "Cast" and node.child.kind == "Literal":
