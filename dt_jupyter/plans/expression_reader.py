@@ -29,6 +29,7 @@ from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
 from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
+from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
 
@@ -251,20 +252,8 @@ class ExpressionReader:
 
     def struct(self, node: SparkNode) -> Expr:
         """named_struct(…), or the window of time that Spark makes of one."""
-        made = len(node.children) == 4 and node.children[1].kind == "KnownNullable"
-        return self._time_window(node) if made else self._call(node)
-
-    def _time_window(self, node: SparkNode) -> Expr:
-        """window(time, length[, slide, start]), of the arithmetic that it comes to."""
-        end = node.children[3]
-        conversion = next(n for n in node.walk() if n.fields.get("toType") == "long")
-        rest = next(n for n in node.walk() if n.kind == "Remainder")
-        length = end.child.child.children[1].fields["value"]
-        slide = rest.children[1].fields["value"]
-        start = rest.child.children[1].fields["value"]
-        given = [length] if slide == length and start == "0" else [length, slide, start]
-        lengths = (Literal(f"'{n} microseconds'") for n in given)
-        return Call("window", (self.read(conversion.child), *lengths))
+        window = TimeWindow.of(node)
+        return self._call(node) if window is None else window.call(self.read(window.time))
 
     def pivot(self, node: SparkNode) -> Expr:
         """The values of a column by those of another, each of which has one."""
@@ -333,6 +322,9 @@ class ExpressionReader:
         is_spelled = value is not None and (kind == "binary" or isinstance(kind, dict))
         return Literal(spelled_sql(value, kind) if is_spelled else literal_sql(value, kind))
 
+    def typed_null(self, node: SparkNode) -> Expr:
+        return Literal(literal_sql(None, node.type))
+
     def variable(self, node: SparkNode) -> Expr:
         return Raw((_variable(node),))
 
@@ -362,6 +354,7 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "AttributeReference": ExpressionReader.column,
     "Alias": ExpressionReader.alias,
     "Literal": ExpressionReader.literal,
+    "TypedNullLiteral": ExpressionReader.typed_null,
     "OuterReference": ExpressionReader.outer_column,
     "Cast": ExpressionReader.cast,
     "Not": ExpressionReader.negation,

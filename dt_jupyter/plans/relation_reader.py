@@ -54,6 +54,7 @@ from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues
+from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.spark import SOURCE_MARK
 from dt_jupyter.sql import Table
@@ -289,6 +290,8 @@ class RelationReader:
     def _expand(self, plan: SparkNode) -> ReadPlan:
         """Each row once for each projection, told apart by a number."""
         below = self._below(plan)
+        if any(map(TimeWindow.of, plan.fields["projections"][0])):
+            return self._slide(plan, below)
         outputs = plan.trees("output")
         rows = [
             [self.scalars.read(e, below.known) for e in row] for row in plan.fields["projections"]
@@ -300,6 +303,26 @@ class RelationReader:
         for at, output in enumerate(outputs):
             made = self.ids.new(output.name.lower())
             items.append((made, _of_each([row[at] for row in rows], number, output)))
+            columns.append((output.id, made))
+        return ReadPlan(Project(rel, tuple(items)), tuple(columns))
+
+    def _slide(self, plan: SparkNode, below: ReadPlan) -> ReadPlan:
+        """Each row once for each window of time that it falls into."""
+        rel, items, columns = below.exact, list[tuple[str, Expr]](), list[tuple[int, str]]()
+        for output, cell in zip(plan.trees("output"), plan.fields["projections"][0], strict=True):
+            window = TimeWindow.of(cell)
+            if window is None:
+                value = self.scalars.read(cell, below.known)
+            else:
+                time = self.scalars.read(window.time, below.known)
+                windows = {self.ids.new("window"): w for w in window.each(time)}
+                for named in windows.items():  # Spark takes one in each SELECT
+                    rel = with_columns(rel, (named,))
+                number = self.ids.new("window")
+                rel = Generate(rel, Call("EXPLODE", (Call("ARRAY", tuple(map(col, windows))),)), (number,))
+                value = col(number)
+            made = self.ids.new(output.name.lower())
+            items.append((made, value))
             columns.append((output.id, made))
         return ReadPlan(Project(rel, tuple(items)), tuple(columns))
 
@@ -448,8 +471,6 @@ class RelationReader:
         return ReadPlan(rel, (*left.columns, *own))
 
     def _union(self, plan: SparkNode) -> ReadPlan:
-        if plan.fields.get("byName"):
-            raise refuse(Refusal.SET_OPERATION, what="UNION BY NAME")
         members = [self._read(c) for c in _members(plan)]
         outputs = plan_columns(plan.child)
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)

@@ -14,6 +14,7 @@ from dt_jupyter.plans.expression_reader import (
 )
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.special_times import refused_time
 
 _CONTEXT = {
     "CurrentTimestamp": "current_timestamp", "CurrentDate": "current_date", "Now": "now",
@@ -28,7 +29,8 @@ _SUBQUERIES = {
     "InSubquery": "IN (subquery) in this place", "ListQuery": "a subquery in this place",
     "LateralSubquery": "a lateral relation",
 }  # fmt: skip
-_SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
+_NOT_FIXED = {"AesEncrypt": "aes_encrypt", "RaiseError": "raise_error"}
+"""What Spark takes for deterministic: one has random bytes in its value, one no value."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def _as_written(node: SparkNode) -> SparkNode:
     """Without the casts that Spark's analyser adds to operands: it adds the same to a text without
     them."""
     while node.kind == "Cast" and not (node.fields["explicit"] or _narrows(node)):
+        _check_time(node)
         node = node.child
     return node
 
@@ -101,10 +104,21 @@ def check_node(node: SparkNode, builtins: Collection[str]) -> None:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
-    if kind == "Cast" and node.child.kind == "Literal":
-        value = str(node.child.fields.get("value")).strip().lower()
-        if value in _SPECIAL_TIMES and node.child.type == "string":
-            raise refuse(Refusal.CONTEXT_FUNCTION, what=f"'{value}'")
+    if kind in _NOT_FIXED:
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{_NOT_FIXED[kind]}()")
+    if kind == "PreciseTimestampConversion":
+        raise refuse(Refusal.SESSION_WINDOW)
+    if kind == "Cast":
+        _check_time(node)
+
+
+def _check_time(cast: SparkNode) -> None:
+    """Raises Refused of a string that is read as another time each day."""
+    is_time = isinstance(cast.type, str) and cast.type.startswith(("date", "timestamp"))
+    if is_time and cast.child.kind == "Literal" and cast.child.type == "string":
+        refused = refused_time(str(cast.child.fields.get("value")))
+        if refused is not None:
+            raise refused
 
 
 @dataclass

@@ -119,11 +119,12 @@ from .grammar.timed_relations import (
 from .grammar.unsupported import later as later
 from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
+from .text.deep_stack import deep as deep
 from .text.item_names import unnamed_items as unnamed_items
 from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
-from .text.limits import is_large as is_large
+from .text.limits import is_large as is_large, refuse_large as refuse_large
 from .text.literals import escape_quotes as escape_quotes, literal as literal
 from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by
 from .text.one_query import require_one_query as require_one_query

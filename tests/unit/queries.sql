@@ -181,7 +181,6 @@ SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id + 1 = t.v + 2)
 SELECT id, (SELECT name FROM u WHERE u.k = t.k) AS m FROM t
 SELECT id FROM t WHERE EXISTS ((SELECT 1 FROM u WHERE u.k = t.k)) OR v > 1
 SELECT id FROM t WHERE EXISTS ((SELECT 1 FROM u WHERE u.k = t.k))
-SELECT id FROM t WHERE k IN ((SELECT k FROM u))
 SELECT id FROM t WHERE ((SELECT count(*) FROM u)) > 1
 SELECT id FROM t WHERE v > (SELECT max(id) FROM u) AND v < (SELECT max(x) FROM w)
 SELECT id FROM t WHERE if(v > (SELECT max(id) FROM u), true, false)
@@ -326,7 +325,6 @@ SELECT -v AS v, id FROM t ORDER BY v, id LIMIT 2
 SELECT k, count(*) AS n FROM t GROUP BY k ORDER BY count(*) DESC, k LIMIT 2
 SELECT k, count(*) AS n FROM t GROUP BY k ORDER BY 2 DESC, 1 LIMIT 1
 SELECT k, rank() OVER (ORDER BY k) r FROM t ORDER BY r DESC, k LIMIT 2
-(SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 2) UNION ALL (SELECT id, id, k, name FROM u ORDER BY id, k, name LIMIT 1)
 ((SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 4) ORDER BY v, id, k, f LIMIT 2)
 SELECT * FROM (SELECT id, v FROM t ORDER BY id, v LIMIT 4) ORDER BY v, id LIMIT 2
 SELECT count(*) FROM (SELECT id FROM t ORDER BY id LIMIT 4)
@@ -336,9 +334,8 @@ SELECT id, a, b FROM t LATERAL VIEW inline(array(struct(v, f))) x AS a, b
 SELECT explode(array(max(v), 1)) FROM t
 SELECT k, explode(array(sum(v), count(*))) AS e FROM t GROUP BY k
 SELECT id, e FROM (SELECT id, explode(array(v, f)) e FROM t) WHERE e > 1
-SELECT id, explode(split(k, ',')) FROM t
 SELECT DISTINCT explode(array(v, f)) AS e FROM t
-SELECT explode(array(v, f)) AS e, row_number() OVER (ORDER BY id, v, f, k) r FROM t
+SELECT explode(array(v, f)) AS e, rank() OVER (ORDER BY id, v, f, k) r FROM t
 SELECT explode(array(v, f)) AS e FROM t ORDER BY e LIMIT 2
 SELECT id FROM t WHERE v IN (SELECT explode(array(id, 2)) FROM u)
 SELECT id, (SELECT sum(r) FROM (SELECT k, rank() OVER (ORDER BY id) r FROM u) q WHERE q.k = t.k) FROM t
@@ -395,7 +392,6 @@ SELECT named_struct('a', v).a FROM t
 SELECT s.k FROM (SELECT named_struct('k', k) AS s FROM t) q
 SELECT q.s.k FROM (SELECT named_struct('k', k) AS s FROM t) q
 SELECT arr[0] FROM a
-SELECT id, k FROM t WHERE (id, k) = (1, 'a')
 SELECT struct(id, k) AS s, count(*) FROM t GROUP BY struct(id, k)
 SELECT count(*) FILTER (WHERE k IN ('a')) OVER () FROM t
 SELECT max(v) FROM t WHERE k IN (SELECT k FROM u) HAVING max(v) > (SELECT min(x) FROM w)
@@ -434,7 +430,6 @@ SELECT approx_count_distinct(v) FROM t
 SELECT k, sort_array(collect_set(v)) FROM t GROUP BY k
 SELECT k, size(collect_list(v)) FROM t GROUP BY k
 SELECT k, collect_list(DISTINCT v) FROM t GROUP BY k
-SELECT * FROM t WHERE k IN ('a', 'b') AND (v, id) IN ((1, 2), (2, 3))
 SELECT * FROM t a JOIN t b USING (id, k)
 SELECT * FROM t a LEFT JOIN t b USING (id, k) WHERE b.v IS NULL
 SELECT a.k, b.k FROM t a FULL JOIN u b USING (k)
@@ -542,7 +537,6 @@ SELECT DISTINCT k, count(*) AS n, rank() OVER (ORDER BY count(*)) AS r FROM t GR
 SELECT DISTINCT k, sum(v) OVER (PARTITION BY k) AS s FROM t ORDER BY s, k LIMIT 2
 SELECT DISTINCT k, count(*) OVER (PARTITION BY v) + 1 AS n FROM t QUALIFY rank() OVER (PARTITION BY k ORDER BY v) = 1
 SELECT id, bool_or(v > 1) OVER (PARTITION BY k ORDER BY id) AS b FROM t
-SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS m FROM t GROUP BY k
 SELECT k, listagg(DISTINCT k, '-') AS l FROM t GROUP BY k
 SELECT t.id, x.m, x.c FROM t, LATERAL (SELECT max(id) AS m, count(*) AS c FROM u WHERE u.k = t.k) AS x
 SELECT t.id, x.m FROM t, LATERAL (SELECT max(id) + 1 FROM u WHERE u.k = t.k) AS x(m)

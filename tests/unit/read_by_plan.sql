@@ -59,3 +59,20 @@ SELECT id FROM t WHERE EXISTS (SELECT rank() OVER (ORDER BY id) FROM u WHERE u.k
 SELECT id FROM t WHERE EXISTS (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ALL)
 SELECT id FROM t WHERE EXISTS (SELECT explode(array(count(*))) FROM u WHERE u.k = t.k)
 SELECT * FROM inline(array(struct(1, 2)))
+SELECT k, count(*) + (SELECT count(*) FROM u) AS n FROM t GROUP BY k
+SELECT (SELECT max(id) FROM u) m, count(*) FROM t GROUP BY m
+SELECT k, sum(v + (SELECT max(id) FROM u)) + (SELECT min(id) FROM u) AS s FROM t GROUP BY k
+SELECT count(DISTINCT 1), count(1), count(2, 3), count(DISTINCT v, 1) FROM t
+SELECT id, nullif(v, (SELECT max(id) FROM u WHERE u.k = t.k)) AS n, nvl((SELECT max(id) FROM u WHERE u.k = t.k), 0) AS z FROM t
+SELECT id, v BETWEEN (SELECT min(id) FROM u) AND (SELECT max(id) FROM u) AS b FROM t
+SELECT window(timestamp_seconds(v), '10 minutes', '5 minutes') AS w, count(*) FROM t GROUP BY 1
+SELECT window(timestamp_seconds(v * 100), '6 minutes', '2 minutes', '1 minute') AS w, k, count(*) FROM t GROUP BY 1, 2
+SELECT id, window(timestamp_seconds(v), '10 minutes') AS w FROM t
+SELECT avg(v) OVER (PARTITION BY k ORDER BY CAST(v AS DECIMAL(10,2)) RANGE BETWEEN 7 PRECEDING AND 1 FOLLOWING) FROM t
+SELECT id FROM t WHERE k IN (SELECT k FROM u WHERE u.id = t.v) AND v BETWEEN (SELECT min(id) FROM u WHERE u.k = t.k) AND 3
+SELECT id FROM t WHERE k IN ((SELECT k FROM u))
+SELECT id, explode(split(k, ',')) FROM t
+SELECT id, k FROM t WHERE (id, k) = (1, 'a')
+SELECT * FROM t WHERE k IN ('a', 'b') AND (v, id) IN ((1, 2), (2, 3))
+SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS m FROM t GROUP BY k
+(SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 2) UNION ALL (SELECT id, id, k, name FROM u ORDER BY id, k, name LIMIT 1)
