@@ -29,6 +29,7 @@ from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
 from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
+from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
 
@@ -42,7 +43,7 @@ _LIKES = {
     "LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY",
     "NotLikeAll": "NOT LIKE ALL",
 }  # fmt: skip
-_REPLACEMENT, _TRY = "replacement", "TRY"
+REPLACEMENT, _TRY = "replacement", "TRY"
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class ExpressionReader:
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
         renumbers those of a common table, it does so only in what it puts in its place."""
-        if _REPLACEMENT not in node.fields:
+        if REPLACEMENT not in node.fields:
             return False
         read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
         return any(i not in self.columns for i in read)
@@ -255,20 +256,8 @@ class ExpressionReader:
 
     def struct(self, node: SparkNode) -> Expr:
         """named_struct(…), or the window of time that Spark makes of one."""
-        made = len(node.children) == 4 and node.children[1].kind == "KnownNullable"
-        return self._time_window(node) if made else self._call(node)
-
-    def _time_window(self, node: SparkNode) -> Expr:
-        """window(time, length[, slide, start]), of the arithmetic that it comes to."""
-        end = node.children[3]
-        conversion = next(n for n in node.walk() if n.fields.get("toType") == "long")
-        rest = next(n for n in node.walk() if n.kind == "Remainder")
-        length = end.child.child.children[1].fields["value"]
-        slide = rest.children[1].fields["value"]
-        start = rest.child.children[1].fields["value"]
-        given = [length] if slide == length and start == "0" else [length, slide, start]
-        lengths = (Literal(f"'{n} microseconds'") for n in given)
-        return Call("window", (self.read(conversion.child), *lengths))
+        window = TimeWindow.of(node)
+        return self._call(node) if window is None else window.call(self.read(window.time))
 
     def pivot(self, node: SparkNode) -> Expr:
         """The values of a column by those of another, each of which has one."""
@@ -359,6 +348,9 @@ class ExpressionReader:
         is_spelled = value is not None and (kind == "binary" or isinstance(kind, dict))
         return Literal(spelled_sql(value, kind) if is_spelled else literal_sql(value, kind))
 
+    def typed_null(self, node: SparkNode) -> Expr:
+        return Literal(literal_sql(None, node.type))
+
     def variable(self, node: SparkNode) -> Expr:
         return Raw((_variable(node),))
 
@@ -374,9 +366,9 @@ def _program_name(node: SparkNode) -> str:
 
 def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     """The arguments of a call as it was written, not what Spark puts in its place."""
-    if _REPLACEMENT not in node.fields:
+    if REPLACEMENT not in node.fields:
         return node.children
-    given = (v for name, v in node.fields.items() if name != _REPLACEMENT)
+    given = (v for name, v in node.fields.items() if name != REPLACEMENT)
     return tuple(argument for value in given for argument in nodes_in(value))
 
 
@@ -397,6 +389,7 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "AttributeReference": ExpressionReader.column,
     "Alias": ExpressionReader.alias,
     "Literal": ExpressionReader.literal,
+    "TypedNullLiteral": ExpressionReader.typed_null,
     "OuterReference": ExpressionReader.outer_column,
     "Cast": ExpressionReader.cast,
     "Not": ExpressionReader.negation,

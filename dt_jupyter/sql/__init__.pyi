@@ -116,6 +116,7 @@ from .grammar.unsupported import later as later
 from .text.called_functions import called_functions as called_functions
 from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
+from .text.deep_stack import deep as deep
 from .text.item_names import unnamed_items as unnamed_items
 from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens

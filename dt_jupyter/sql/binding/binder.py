@@ -6,11 +6,8 @@ wrongly is caught by the check at creation, which compares it with the text itse
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -46,13 +43,9 @@ from dt_jupyter.sql.binding.table_functions import made_rows, sampled, table_row
 from dt_jupyter.sql.binding.time_windows import name_time_windows
 from dt_jupyter.sql.dialect import SparkAsWritten, WholeSpark
 from dt_jupyter.sql.text.common_tables import recursive_tables
+from dt_jupyter.sql.text.deep_stack import deep
 from dt_jupyter.sql.text.limits import MOST_SELECTS, refuse_large, too_many
 from dt_jupyter.sql.text.token_guard import guard
-
-_STACK = 256 * 1024 * 1024
-_DEPTH = 20_000
-_deep = threading.Lock()
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -103,32 +96,6 @@ def _is_named(table: exp.Table) -> bool:
 def _is_fixed(table: exp.Table) -> bool:
     """Read by VERSION AS OF or TIMESTAMP AS OF."""
     return bool(table.args.get("version") or table.args.get("when"))
-
-
-def deep(fn: Callable[[], T]) -> T:
-    """Runs `fn` with a stack that holds the nesting which `guard` allows."""
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(fn())
-        except BaseException as e:
-            failure.append(e)
-
-    with _deep:
-        size, limit = threading.stack_size(_STACK), sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, _DEPTH))
-        try:
-            thread = threading.Thread(target=run, name="dt-bind")
-            thread.start()
-        finally:
-            threading.stack_size(size)
-        thread.join()
-        sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return outcome[0]
 
 
 def _parse(query: str) -> exp.Expr:
