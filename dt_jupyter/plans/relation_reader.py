@@ -330,7 +330,7 @@ class RelationReader:
     def _sample(self, plan: SparkNode) -> ReadPlan:
         """A share of the rows, by a hash of each row's contents and the seed."""
         facts, below = plan.fields, self._below(plan)
-        if facts["seed"] is None or not facts["seeded"]:
+        if facts["seed"] is None:
             raise refuse(Refusal.SAMPLE)
         if facts["withReplacement"] or facts["lowerBound"]:
             raise refuse(Refusal.EXPRESSION, what="a sample with replacement")

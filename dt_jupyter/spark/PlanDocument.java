@@ -123,9 +123,9 @@ public final class PlanDocument {
       boolean written = node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined();
       fields.put("explicit", written || isCastCall(textOf(node.origin())));
     }
-    if (node instanceof Sample) { // else Spark takes another seed for each analysis
-      String text = textOf(node.origin());
-      fields.put("seeded", text == null || text.toUpperCase().contains("REPEATABLE"));
+    String text = textOf(node.origin());
+    if (node instanceof Sample && text != null && !text.toUpperCase().contains("REPEATABLE")) {
+      fields.putNull("seed"); // Spark takes another one for each analysis
     }
     if (node instanceof Expression) {
       describeValue((Expression) node, out);
