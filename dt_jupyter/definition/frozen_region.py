@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
+from dt_jupyter.definition.query_meaning import Functions, QueryText, read_meaning
 from dt_jupyter.failures import is_syntax_error
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import (
@@ -18,6 +19,8 @@ from dt_jupyter.model import (
     DTError,
     FrozenRegion,
     Name,
+    Source,
+    SourceKind,
     Timestamp,
     did_you_mean,
     error,
@@ -25,10 +28,11 @@ from dt_jupyter.model import (
 )
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sources import at_time
-from dt_jupyter.sql import Table, bind, columns_in, only_grows
+from dt_jupyter.sql import columns_in, only_grows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 _ROWS, _VALUE = "rows", hidden("value")
 _ANY_TIME = Timestamp(0)
@@ -46,12 +50,12 @@ def require_region(
     might lose rows as time goes on."""
     text = _at(region.where, _ANY_TIME, "UTC")
     _require_boolean(spark, name, text, columns)
-    try:
-        bind(_selecting(text), lambda parts: _table(parts, columns), builtins)
-    except Refused as e:
-        raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
     if columns_in(region.where) is None:
         raise error("DT-1139", name=name, problem="it has a subquery", hint=_PLAIN)
+    try:
+        read_meaning(spark, _selecting(text), Functions(builtins, frozenset()), _schemas(columns))
+    except Refused as e:
+        raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
     if not only_grows(region.where):
         raise error("DT-1140", name=name)
 
@@ -86,12 +90,19 @@ def _at(where: str, t: Timestamp, zone: str) -> str:
     return at_time(where, t, zone)
 
 
-def _selecting(text: str) -> str:
-    return f"SELECT * FROM {_ROWS} WHERE ({text}\n)"
+def _selecting(text: str) -> QueryText:
+    name = Name("default", _ROWS)
+    sources = {name: Source(name, SourceKind.FOREIGN, _ROWS, None)}
+    return QueryText(f"SELECT * FROM {_ROWS} WHERE ({text}\n)", name.schema, sources, {})
 
 
-def _table(parts: tuple[str, ...], columns: tuple[tuple[str, str, str | None], ...]) -> Table:
-    return Table(".".join(parts), tuple(n for n, _, _ in columns), None)
+def _schemas(columns: tuple[tuple[str, str, str | None], ...]) -> dict[str, StructType]:
+    from pyspark.sql.types import StructType
+
+    shape = ", ".join(f"{quote(n)} {kind}" for n, kind, _ in columns)
+    struct = StructType.fromDDL(shape)
+    assert isinstance(struct, StructType)
+    return {_ROWS: struct}
 
 
 def _require_boolean(

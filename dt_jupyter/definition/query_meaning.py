@@ -15,10 +15,10 @@ from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
-from dt_jupyter.plans import find_lost, read_query_document, relation_of_document
+from dt_jupyter.plans import SourceTable, find_lost, read_query_document, relation_of_document
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import Catalyst, type_text
-from dt_jupyter.sql import Renderer, Table, table_places
+from dt_jupyter.sql import Renderer, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,19 +99,20 @@ def read_meaning(
 
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
-    document = read_document_of(spark, query, schemas)
+    catalyst = Catalyst.of(spark).declare_functions(query.declared)
+    document = _document_of(catalyst, query, schemas)
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_document(document, tables, functions.builtins, functions.own)
-    _require_nothing_lost(spark, document, relation, schemas)
+    _require_nothing_lost(catalyst, document, relation, schemas)
     return QueryMeaning(relation, known, types)
 
 
 def _require_nothing_lost(
-    spark: SparkSession, document: str, relation: Rel, schemas: Mapping[str, StructType]
+    catalyst: Catalyst, document: str, relation: Rel, schemas: Mapping[str, StructType]
 ) -> None:
     """Refused where the text says what the relation does not."""
     text = Renderer(lambda s: empty_relation(schemas[s.source]))(relation)
-    lost = find_lost(document, read_query_document(Catalyst.of(spark), text))
+    lost = find_lost(document, read_query_document(catalyst, text))
     if lost is not None:
         raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
 
@@ -121,7 +122,12 @@ def read_document_of(
 ) -> str:
     """The document of a query's plan over sources with these schemas, by id. Refused where Spark
     has no plan of it, or a client of Spark Connect has no analyser."""
-    catalyst = Catalyst.of(spark).declare_functions(query.declared)
+    return _document_of(Catalyst.of(spark).declare_functions(query.declared), query, schemas)
+
+
+def _document_of(
+    catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]
+) -> str:
     read = {s.table_id for s in query.sources.values()}
     public = {i: public_schema(s) for i, s in schemas.items() if i in read}
     with catalyst.empty_views(public) as views:
@@ -133,11 +139,11 @@ def read_document_of(
             raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
 
 
-def _table(source: Source, schema: StructType) -> Table:
+def _table(source: Source, schema: StructType) -> SourceTable:
     columns = tuple(f.name for f in schema.fields)
     casts = tuple((f.name, type_text(f.dataType)) for f in schema.fields if is_padded(f))
     visible = VISIBLE if VISIBLE in columns else None
-    return Table(source.table_id, public_columns(columns), visible, casts)
+    return SourceTable(source.table_id, public_columns(columns), visible, casts)
 
 
 def is_padded(field: StructField) -> bool:

@@ -22,7 +22,6 @@ from dt_jupyter.plans.plan_facts import (
     plan_columns,
 )
 from dt_jupyter.plans.plan_tree import SparkNode, Unknown
-from dt_jupyter.plans.plan_words import plan_words
 from dt_jupyter.spark import as_active, confs
 
 if TYPE_CHECKING:
@@ -88,15 +87,9 @@ def same_form(spark: SparkSession, one: Any, other: Any) -> bool:
 def optimized_form(spark: SparkSession, analysed: Any, marks: LeafMarks | None = None) -> Any:
     """The form of what Spark's optimizer makes of an analysed plan of classic Spark, without the
     rules that only add to it what follows from it. Tables are told from each other by `marks`, or
-    by what `standing_tables` notes. NoForm where Spark does not tell all of it."""
+    by the marks of their columns. NoForm where Spark does not tell all of it."""
     plan = _optimized(spark, analysed)
     return plan_form(read_java_plan(spark, plan), marks.of(plan) if marks is not None else None)
-
-
-def optimized_words(spark: SparkSession, analysed: Any) -> frozenset[str]:
-    """The words of what Spark's optimizer makes of an analysed plan of classic Spark. NoForm as of
-    `optimized_form`."""
-    return plan_words(read_java_plan(spark, _optimized(spark, analysed)))
 
 
 def _optimized(spark: SparkSession, analysed: Any) -> Any:

@@ -53,11 +53,11 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.source_table import SourceTable
 from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.spark import SOURCE_MARK
-from dt_jupyter.sql import Table
 
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
@@ -69,7 +69,7 @@ class RelationReader:
     columns, or by the names of the views that stand for them; `builtins` are Spark's functions,
     `functions` the user's."""
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, SourceTable]
     builtins: Collection[str]
     functions: Collection[str] = ()
     ids: Ids = field(default_factory=Ids)

@@ -1,5 +1,3 @@
-from .binding.binder import Table as Table, View as View, bind as bind
-from .binding.column_lineage import column_sources as column_sources
 from .dialect import (
     WholeSpark as WholeSpark,
     has_other_precedence as has_other_precedence,
