@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from bench.tpch import queries as tpch_queries
 from dt_jupyter.model import DTError
-from dt_jupyter.sql import TablePlace, named_tables, relations_in
+from dt_jupyter.sql import NamedTable, named_tables, relations_in
 from dt_jupyter.sql.grammar.relation_pass import RelationPass
 from tests.spark.definition import test_spark_reading
 from tests.spark.definition.tpcds_texts import tpcds_texts
@@ -86,7 +86,7 @@ class TooMuch(Exception):
     """A text passes the limits of what is read."""
 
 
-def tables_of(text: str) -> tuple[TablePlace, ...]:
+def tables_of(text: str) -> tuple[NamedTable, ...]:
     try:
         return named_tables(text)
     except DTError as e:
@@ -100,9 +100,7 @@ def agree(parser: SparkParser, text: str) -> bool:
     wanted = parser.tables(text)
     if wanted is None:
         return False
-    found = {
-        Place(t.span.start, t.span.end, t.fixed, t.parts): t.aliased for t in tables_of(text)
-    }
+    found = {Place(t.span.start, t.span.end, t.fixed, t.parts): t.aliased for t in tables_of(text)}
     assert found.keys() == wanted.keys(), text
     for place, aliased in found.items():
         exact = "|>" not in text and text[place.end :].lstrip()[:1] != ")"
