@@ -25,8 +25,8 @@ _BEFORE_TABLE = SET_OPERATIONS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _
 _FROM_INSIDE = frozenset({"EXTRACT", "TRIM", "SUBSTR", "SUBSTRING", "OVERLAY"})
 """Functions with FROM between their arguments."""
 _OPERANDS = frozenset({",", "+", "-", "/", "%", "=", "<", "&", "^", "~"})
-_IN_VALUES = BETWEEN_OPERANDS | {"VALUES", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "COLLATE", "ESCAPE",
-                          "OVER", "WITHIN", "TO"}  # fmt: skip
+_IN_VALUES = BETWEEN_OPERANDS | {"VALUES", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "COLLATE",
+                                 "ESCAPE", "OVER", "WITHIN", "TO"}  # fmt: skip
 """Words of an expression, between which no alias stands."""
 _UNITS = frozenset(
     f"{unit}{s}"
