@@ -13,7 +13,7 @@ from dt_jupyter.sources.pinned_text import pinned
     [
         ("SELECT * FROM t WHERE a", "SELECT * FROM {t} AS t WHERE a"),
         ("SELECT * FROM t x, `t` limit", "SELECT * FROM {t} x, {t} limit"),
-        ("SELECT * FROM t TABLESAMPLE (1 ROWS), u", "SELECT * FROM {t} TABLESAMPLE (1 ROWS) AS t, u"),
+        ("FROM t TABLESAMPLE (1 ROWS), u", "FROM {t} TABLESAMPLE (1 ROWS) AS t, u"),
         ("SELECT * FROM t TABLESAMPLE (1 ROWS) x", "SELECT * FROM {t} TABLESAMPLE (1 ROWS) x"),
         ("SELECT * FROM t VERSION AS OF 1, t", "SELECT * FROM t VERSION AS OF 1, {t} AS t"),
         ("WITH t AS (SELECT * FROM t) SELECT * FROM t, s.t",
