@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,6 @@ from dt_jupyter.engine.rights.spark_rights import SparkRights
 from dt_jupyter.engine.step_kinds import StepKind
 from dt_jupyter.engine.unmade_tables import making
 from dt_jupyter.engine.upstream_refresh import Graph, failure_of
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import enable_feed, is_delta
 from dt_jupyter.model import (
     Clock,
@@ -159,8 +157,7 @@ class Creator:
             self.require_plan(spark, f"SELECT 1 WHERE (\n{frozen.where}\n)")
 
     def _require_read(self, query: str, schema: str) -> None:
-        with suppress(Refused):  # only Spark reads it: its definition is looked at
-            self.access.require_query(query, schema)
+        self.access.require_query(query, schema)
 
     def create(self, statement: CreateDynamicTable, announce: Announce = say_nothing) -> Created:
         """CREATE [OR REPLACE|OR ALTER] DYNAMIC TABLE: registers, initialises, publishes.

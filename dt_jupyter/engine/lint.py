@@ -14,7 +14,6 @@ from dt_jupyter.engine.execute.spark_errors import place_failure
 from dt_jupyter.engine.naming import require_names
 from dt_jupyter.engine.rights.needs import require_statement
 from dt_jupyter.engine.script import schema_after
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import is_delta
 from dt_jupyter.model import (
     DTError,
@@ -267,7 +266,7 @@ def _makes(statement: S.Statement) -> Iterator[tuple[Name, str]]:
 def _reads(query: str, schema: str) -> list[Name]:
     try:
         return [name_of(parts, schema) for parts, _ in relations_in(query)]
-    except (DTError, Refused):
+    except DTError:
         return []
 
 

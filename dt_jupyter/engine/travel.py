@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dt_jupyter.histories import TransactionHistory
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError
 from dt_jupyter.model import (
     DTError,
@@ -311,6 +310,6 @@ class Travel:
                     return None
                 asked = table.data_timestamp if table is not None else None
                 reads.append(self.snapshots.read_at(source, version, asked))
-        except (DTError, LakeError, Refused):  # a temporary view, a path, a table of another kind
+        except (DTError, LakeError):  # a temporary view, a path, a table of another kind
             return None
         return reads

@@ -119,7 +119,7 @@ class Snapshot:
         return same_columns(old.then, new.then) if old is not None and new is not None else None
 
     def sql(self, mode: SchemaMode = SchemaMode.SNAPSHOT_TIME) -> str:
-        """The query with each table replaced by its rows then."""
+        """The query with each table replaced by its rows then; DT-1001 where one cannot be."""
 
         def relation(parts: tuple[str, ...]) -> str:
             return self.tables[self.sources[name_of(parts, self.schema)].table_id].sql(mode)
@@ -128,7 +128,10 @@ class Snapshot:
             known = self.views.get(name_of(parts, self.schema))
             return known.text if known else None
 
-        return pinned(self.query, relation, view)
+        try:
+            return pinned(self.query, relation, view)
+        except Refused as e:
+            raise error("DT-1001", problem=e.reason.sentence, hint=e.hint) from e
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ class Snapshots:
 
         Raises DT-1101, DT-3106, DT-4101 to DT-4104.
         """
-        found = self._found(query, schema)
+        found = self.sources.of_query(query, schema, NOBODY)
         bases = self.bases(query, schema, found)
         versions = self.versions(bases, name, at)
         tables = {s.table_id: self.table(s, versions[s.table_id]) for s in bases}
@@ -171,7 +174,7 @@ class Snapshots:
         folders: Mapping[str, Path],
     ) -> Snapshot:
         """A query over given versions of its tables, by id, read in these folders."""
-        found = self._found(query, schema)
+        found = self.sources.of_query(query, schema, NOBODY)
         tables, reads = {}, []
         for source in self.bases(query, schema, found):
             id_ = source.table_id
@@ -192,15 +195,10 @@ class Snapshots:
             data_time(tuple(reads), None) or self.now(),
         )
 
-    def _found(self, query: str, schema: str) -> Found:
-        try:
-            return self.sources.of_query(query, schema, NOBODY)
-        except Refused as e:
-            raise error("DT-1001", problem=e.reason.sentence, hint=e.hint) from e
-
     def bases(self, query: str, schema: str, found: Found | None = None) -> tuple[Source, ...]:
         """The tables that a query reads in the end, each once; DT-3106 for one without versions."""
-        sources = (found or self._found(query, schema)).sources.values()
+        found = found or self.sources.of_query(query, schema, NOBODY)
+        sources = found.sources.values()
         bases = {s.table_id: s for s in sources}
         for source in bases.values():
             self.log(source)

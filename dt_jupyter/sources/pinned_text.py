@@ -14,7 +14,7 @@ from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain,
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
 from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES
-from dt_jupyter.sql import TablePlace, escape_quotes, named_tables, tokens
+from dt_jupyter.sql import NamedTable, escape_quotes, named_tables, tokens
 
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
@@ -39,7 +39,7 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     return text
 
 
-def _replaced(text: str, place: TablePlace, relation: str) -> str:
+def _replaced(text: str, place: NamedTable, relation: str) -> str:
     name, after = plain(place.parts[-1]), text[place.alias :]
     if place.options:
         raise refuse(Refusal.EXPRESSION, what=f"the options with which it reads {name}")

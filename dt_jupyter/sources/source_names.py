@@ -57,12 +57,13 @@ from dt_jupyter.spark import (
     qualify_text,
     storage_of,
 )
-from dt_jupyter.sql import resolve_identifiers, table_places
+from dt_jupyter.sql import require_one_query, resolve_identifiers, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DEPTH = 50
+_ONE_QUERY = "Write one query: SELECT …, WITH …, VALUES … or FROM …."
 OWN_SCHEMA = "__dt"
 """Of names that readers have which are no dynamic tables."""
 UNKNOWN = Name("unknown", "sources")
@@ -179,8 +180,10 @@ class Sources:
         """All sources and views of a query, views looked through. `placed`: what is wrong with a
         name is told with its place, as the text is a user's.
 
-        Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view.
+        Raises DT-1001 for a text that is not one query, which would be run where it is analysed,
+        DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view.
         """
+        require_one_query(query, _ONE_QUERY)
         found = Found()
         self._collect(query, schema, of, found, 0, placed)
         return found

@@ -94,7 +94,7 @@ from .grammar.statement_values import (
 )
 from .grammar.subquery_dml import as_merge as as_merge
 from .grammar.table_places import (
-    TablePlace as TablePlace,
+    NamedTable as NamedTable,
     named_tables as named_tables,
     reads_by_function as reads_by_function,
     require_bounded as require_bounded,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dt_jupyter.model import Span
-from dt_jupyter.sql.grammar.relation_words import ENDS, OPERATORS, RelationWords, part_of
+from dt_jupyter.sql.grammar.relation_words import BETWEEN_OPERANDS, ENDS, RelationWords, part_of
 from dt_jupyter.sql.text.lex import Token, TokenKind
 from dt_jupyter.sql.text.token_guard import SET_OPERATIONS
 
@@ -25,8 +25,8 @@ _BEFORE_TABLE = SET_OPERATIONS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _
 _FROM_INSIDE = frozenset({"EXTRACT", "TRIM", "SUBSTR", "SUBSTRING", "OVERLAY"})
 """Functions with FROM between their arguments."""
 _OPERANDS = frozenset({",", "+", "-", "/", "%", "=", "<", "&", "^", "~"})
-_IN_VALUES = OPERATORS | {"VALUES", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "COLLATE", "ESCAPE",
-                          "OVER", "WITHIN", "TO"}  # fmt: skip
+_IN_VALUES = BETWEEN_OPERANDS | {"VALUES", "CASE", "WHEN", "THEN", "ELSE", "INTERVAL", "COLLATE",
+                                 "ESCAPE", "OVER", "WITHIN", "TO"}  # fmt: skip
 """Words of an expression, between which no alias stands."""
 _UNITS = frozenset(
     f"{unit}{s}"
@@ -262,7 +262,7 @@ class RelationPass(RelationWords):
 
     def _is_operand(self, index: int) -> bool:
         """Whether the word there is compared with something: `join IS NULL`."""
-        operator = self.word(index + 1) in OPERATORS
+        operator = self.word(index + 1) in BETWEEN_OPERANDS
         return operator and self.is_keyword(index + 1) and not self.sign(index + 2, ".")
 
     def _begins_verb(self, index: int) -> bool:

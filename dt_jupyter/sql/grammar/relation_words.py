@@ -30,8 +30,8 @@ _NAMED_ALIKE = ENDS - SET_OPERATIONS
 _AS_OF = frozenset({"VERSION", "TIMESTAMP", "SYSTEM_VERSION", "SYSTEM_TIME", "FOR"})
 _AFTER_NAMES = frozenset({",", ")", "]", ".", ";", "=", "=>", "->", "::", "<", ">", "/", "%", "|",
                           "&", "^"})  # fmt: skip
-OPERATORS = frozenset({"IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "DIV", "NOT",
-                       "AND", "OR"})  # fmt: skip
+BETWEEN_OPERANDS = frozenset({"IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "DIV",
+                              "NOT", "AND", "OR"})  # fmt: skip
 _BEGINS = frozenset({"FROM", "JOIN", "TABLE", "VALUES", "SELECT", "WITH"})
 _FOLLOWED_BY = {
     **dict.fromkeys(_BY, ("BY",)),

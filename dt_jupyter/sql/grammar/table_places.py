@@ -21,7 +21,7 @@ _VERSIONS = frozenset({"VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME"})
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlace:
+class NamedTable:
     """A table that a query names: the parts of the name and its place.
 
     `fixed`: it is read as of a time of its own, or its changes between two. Of other ones `aliased`
@@ -40,7 +40,7 @@ class TablePlace:
     argument: bool = False
 
 
-def named_tables(query: str) -> tuple[TablePlace, ...]:
+def named_tables(query: str) -> tuple[NamedTable, ...]:
     """The tables that a query names, from left to right: common tables are left out, and table
     functions. DT-1004 for a text that is too long or too deep.
 
@@ -85,14 +85,14 @@ def _scanned(query: str) -> _Places:
 class _Places(RelationPass):
     def __init__(self, script: str, words: Sequence[Token]) -> None:
         super().__init__(script, words)
-        self.places: list[TablePlace] = []
+        self.places: list[NamedTable] = []
         self.reads_by_function = False
 
     def keep(self, found: FoundRelation) -> None:
         if found.query is not None or found.common:
             return
         fixed = self._is_fixed(found.after)
-        place = TablePlace(found.parts, found.place, found.place.end, fixed=fixed)
+        place = NamedTable(found.parts, found.place, found.place.end, fixed=fixed)
         if found.table is not None:
             place = self._after_table(place, found, found.table)
         elif not fixed:
@@ -110,12 +110,12 @@ class _Places(RelationPass):
         changes = self.word(index) == "CHANGES" and self.word(index + 1) == "FROM"
         return changes or (self.word(index) in _VERSIONS and as_of)
 
-    def _after_table(self, place: TablePlace, found: FoundRelation, table: int) -> TablePlace:
+    def _after_table(self, place: NamedTable, found: FoundRelation, table: int) -> NamedTable:
         bracketed = self.sign(table + 1, "(")
         argument = bracketed or self.is_argument
         return replace(place, table=self.span(table, found.after + bracketed), argument=argument)
 
-    def _at_present(self, place: TablePlace, after: int) -> TablePlace:
+    def _at_present(self, place: NamedTable, after: int) -> NamedTable:
         options = self.word(after) == "WITH" and self.sign(after + 1, "(")
         if options:
             after = self.closing(after + 1) + 1

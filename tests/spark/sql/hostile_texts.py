@@ -88,7 +88,7 @@ TEXTS = (
     "SELECT * FROM ((SELECT * FROM a) x JOIN (b) y)",
     "SELECT * FROM ((a JOIN (b)) LEFT JOIN c USING (id, k)), (((d)))",
     "SELECT * FROM ((SELECT 1 FROM a) UNION (SELECT 2 FROM b)) x JOIN ((TABLE c)) y",
-    "SELECT * FROM (((SELECT * FROM a))) x, (b CROSS JOIN (SELECT * FROM c WHERE d IN (TABLE e)) z)",
+    "SELECT * FROM (((SELECT * FROM a))) x, (b JOIN (SELECT * FROM c WHERE d IN (TABLE e)) z)",
     "SELECT * FROM (map JOIN b), reduce",
     "SELECT (((SELECT max(a) FROM t))), x IN ((SELECT a FROM u) EXCEPT FROM w SELECT b) FROM v",
     "SELECT * FROM t WHERE a IN (1, 2), b",

@@ -1,4 +1,4 @@
-"""What is known of the places where a query names tables, beside Spark's own parser's view of it."""
+"""What is known of the places where a query names tables."""
 
 from __future__ import annotations
 
