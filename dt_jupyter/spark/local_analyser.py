@@ -109,7 +109,7 @@ class LocalAnalyser:
         except (Py4JError, OSError) as e:
             if not self.process.has_ended():
                 raise
-            raise refuse(Refusal.NO_ANALYSER, problem="its Java has ended") from e
+            raise refuse(Refusal.NO_ANALYSER, what="its Java has ended") from e
 
     def session(
         self, settings: Mapping[str, str], functions: Collection[UserFunction] = ()
@@ -157,7 +157,7 @@ class OneAnalyser:
                     return made
                 made.process.end()
             if time.monotonic() < self._again:
-                raise refuse(Refusal.NO_ANALYSER, problem=self._problem)
+                raise refuse(Refusal.NO_ANALYSER, what=self._problem)
             self._made = self._started()
             return self._made
 
@@ -168,7 +168,7 @@ class OneAnalyser:
             self._problem = e.sentence.rstrip(".")
             if e.code != "DT-5104":  # which is seen at once
                 self._again = time.monotonic() + _AGAIN_SECONDS
-            raise refuse(Refusal.NO_ANALYSER, problem=self._problem) from e
+            raise refuse(Refusal.NO_ANALYSER, what=self._problem) from e
 
 
 of_process = OneAnalyser()
@@ -181,7 +181,7 @@ def session_like(spark: SparkSession) -> LocalSession:
     here, there = str(analyser.process.first.version()), _server_version(spark)
     if _release(here) != _release(there):
         problem = f"it is of Spark {here}, and the server of Spark {there}"
-        raise refuse(Refusal.NO_ANALYSER, problem=problem)
+        raise refuse(Refusal.NO_ANALYSER, what=problem)
     return analyser.session(read_settings(spark))
 
 

@@ -277,7 +277,7 @@ def test_where_there_is_no_analyser_definitions_are_refused(code: str, times: in
         with pytest.raises(Refused) as e:
             one.get()
         assert e.value.reason.code == "NO_ANALYSER"
-        assert "does not run beside this client" in e.value.reason.sentence
+        assert "it is read by an analyser" in e.value.reason.sentence
         assert "Java 17" in e.value.hint
     assert len(tried) == times
 
