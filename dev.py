@@ -14,6 +14,8 @@
     python3 dev.py test spark-4.0 spark-4.1
                                     each part of the engine on older releases of Spark
     python3 dev.py test compat      other versions of Python, Java, JupyterLab and browsers
+    python3 dev.py record           write again the plans of Spark that tests without a JVM read,
+                                    in tests/recorded
     python3 dev.py lint             style, types and layers only
     python3 dev.py bench -- ARGS    the benchmarks, with their own arguments
     python3 dev.py docs             write the reference pages and build the site into artifacts/site
@@ -88,6 +90,8 @@ ELSEWHERE = {
 }
 """Kinds of storage, Spark alone, and older Spark: files of tests, and their environment. They run
 nightly."""
+RECORDED = "RecordedPlans.of("
+"""What a file of tests that reads recorded plans says."""
 NAMED = (NIGHTLY, "compat")
 """Folders of tests that run only when they are named."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -168,6 +172,7 @@ def main(arguments: list[str]) -> int:
     test = commands.add_parser("test", help="run every check")
     test.add_argument("folders", nargs="*", metavar="FOLDER", help="only these folders of tests/")
     test.add_argument("--part", metavar="N/M", help="of the nightly files the N-th of M parts")
+    commands.add_parser("record", help="write the plans of Spark that tests without a JVM read")
     commands.add_parser("lint", help="style, types and layers")
     commands.add_parser("docs", help="write the reference pages and build the site")
     bench = commands.add_parser("bench", help="run the benchmarks")
@@ -179,6 +184,8 @@ def main(arguments: list[str]) -> int:
                 return demo()
             case "test":
                 return test_all(chosen.folders, chosen.part)
+            case "record":
+                return report(run_all([record_check()]))
             case "lint":
                 return report(run_all(lint_checks()))
             case "docs":
@@ -414,6 +421,17 @@ def write_durations(kind: str, reports: Sequence[Path]) -> None:
     before = known[kind] if kind == NIGHTLY else {}  # of which a run may be a part
     known[kind] = dict(sorted({**before, **{f: round(s) for f, s in seconds.items()}}.items()))
     (ROOT / DURATIONS).write_text(f"{json.dumps(known, indent=2)}\n")
+
+
+def record_check() -> Check:
+    """The unit tests that read recorded plans, with one Spark session that makes them."""
+    set_up("test")
+    texts = sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
+    files = [file for file in texts if RECORDED in file.read_text("utf-8")]
+    options = ["--quiet", "-m", f"{NIGHTLY} or not {NIGHTLY}", f"--timeout={NIGHTLY_SECONDS}"]
+    return Check(
+        "recording", [PYTHON, "-m", "pytest", *files, *options], variables={"DT_TEST_RECORD": "all"}
+    )
 
 
 @contextmanager

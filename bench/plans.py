@@ -1,9 +1,9 @@
 """What Spark's analysed plans are made of: `python -m bench.plans [CORPUS …] [--classes]`.
 
 Of each corpus of texts: how many Spark analyses, the classes of operators and of expressions in
-their plans, of how many texts a query can be written from the plan (so each class in it has a rule
-in `dt_jupyter.plans`), and what subqueries are left after Spark's three subquery rules alone. The
-examples are those of Spark's own documentation of its functions.
+their plans, of how many texts a relation is read, how many of these are kept incrementally, in how
+many stages, and by which codes and sentences the others are refused. The examples are those of
+Spark's own documentation of its functions.
 """
 
 from __future__ import annotations
@@ -18,31 +18,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
 
 import dt_jupyter
 from bench.data import TABLES as OF_TPCH, generate
 from bench.tpcds import TABLES, columns
 from bench.tpch import queries
-from dt_jupyter.model import DTError
-from dt_jupyter.plans import NoForm, write_frame_query
-from dt_jupyter.plans.plan_document import read_java_plan
+from dt_jupyter.definition import Functions, QueryText, read_document_of, read_meaning
+from dt_jupyter.ivm import Refused, compile_stages
+from dt_jupyter.model import DTError, Name, Source, SourceKind
+from dt_jupyter.plans.plan_document import read_document
 from dt_jupyter.spark import builtin_functions
 from tests.spark.definition.tpcds_texts import tpcds_texts
 from tests.spark.refresh import test_forms_of_queries, test_operators
 from tests.spark.refresh.test_oracle_random import COLUMNS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
+Shape = Mapping[str, str]
+"""Types by column."""
 _EXAMPLE = re.compile(r"> (SELECT\b.*?);\s*$", re.MULTILINE | re.DOTALL)
-_RULES = (
-    "catalyst.optimizer.PullupCorrelatedPredicates",
-    "catalyst.optimizer.RewritePredicateSubquery",
-    "catalyst.optimizer.RewriteCorrelatedScalarSubquery",
-)
-_SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "InSubquery", "LateralSubquery"})
 
 
 def examples(spark: Any) -> dict[str, str]:
@@ -66,80 +62,70 @@ CORPORA: Mapping[str, Callable[[Any], Mapping[str, str]]] = {
 
 @dataclass
 class Survey:
-    """Of a corpus: counts of texts, classes with the number of texts that have each, seconds."""
+    """Of a corpus: counts of texts, classes with the number of texts that have each, CPU seconds
+    of reading."""
 
     texts: int = 0
-    refused: int = 0
-    written: int = 0
+    unknown: int = 0
+    """Texts that Spark does not analyse."""
+    read: int = 0
+    incremental: int = 0
+    stages: int = 0
     operators: Counter[str] = field(default_factory=Counter)
     expressions: Counter[str] = field(default_factory=Counter)
-    without: Counter[str] = field(default_factory=Counter)
-    """What a plan was not written for."""
-    left: Counter[str] = field(default_factory=Counter)
-    """Subqueries, or failures, after the rules."""
+    refused: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
 
-def survey(spark: SparkSession, texts: Mapping[str, str]) -> Survey:
+def survey(spark: SparkSession, texts: Mapping[str, str], tables: Mapping[str, Shape]) -> Survey:
     found, builtins = Survey(), builtin_functions(spark)
+    sources = {
+        Name("default", t): Source(Name("default", t), SourceKind.DELTA, t, None) for t in tables
+    }
+    schemas = {t: schema_of(shape) for t, shape in tables.items()}
     for text in texts.values():
         found.texts += 1
-        try:
-            frame = spark.sql(text)
-            plan = analysed(frame)
-        except (PySparkException, Py4JJavaError):
-            found.refused += 1
-            continue
-        nodes = list(read_java_plan(spark, plan).everything())
-        found.operators.update({node.kind for node in nodes if node.is_plan})
-        found.expressions.update({node.kind for node in nodes if not node.is_plan})
-        if any(node.kind in _SUBQUERIES for node in nodes):
-            found.left.update(left_after_rules(spark, plan))
+        query = QueryText(text, "default", sources, {})
         begun = time.process_time()
         try:
-            write_frame_query(spark, frame, builtins)
-            found.written += 1
-        except (NoForm, DTError, PySparkException, Py4JJavaError, RecursionError) as e:
-            found.without[str(e).splitlines()[0][:70]] += 1
+            document = read_document_of(spark, query, schemas)
+        except Refused:
+            found.unknown += 1
+            continue
+        count_classes(found, document)
+        try:
+            meaning = read_meaning(spark, query, Functions(builtins, frozenset()), schemas)
+            found.read += 1
+            shown = tuple(f"c{i}" for i in range(len(meaning.relation.columns)))
+            found.stages += len(compile_stages(meaning.relation, shown, meaning.types))
+            found.incremental += 1
+        except Refused as e:
+            found.refused[f"{e.reason.code}: {e.reason.sentence[:60]}"] += 1
+        except DTError as e:
+            found.refused[e.code] += 1
         found.seconds += time.process_time() - begun
     return found
 
 
-def analysed(frame: DataFrame) -> Any:
-    session: Any = frame
-    return session._jdf.queryExecution().analyzed()
+def count_classes(found: Survey, document: str) -> None:
+    nodes = list(read_document(document).everything())
+    found.operators.update({node.kind for node in nodes if node.is_plan})
+    found.expressions.update({node.kind for node in nodes if not node.is_plan})
 
 
-def left_after_rules(spark: Any, plan: Any) -> set[str]:
-    jvm = spark._jvm
-    try:
-        for rule in _RULES:
-            kind = jvm.java.lang.Class.forName(f"org.apache.spark.sql.{rule}$")
-            plan = kind.getField("MODULE$").get(None).apply(plan)
-        kinds = {node.kind for node in read_java_plan(spark, plan).everything()}
-    except Py4JJavaError as e:
-        return {str(e.java_exception).splitlines()[0][:70]}
-    return kinds & _SUBQUERIES or {"none"}
+def schema_of(shape: Shape) -> StructType:
+    return StructType.fromDDL(", ".join(f"{name} {kind}" for name, kind in shape.items()))
 
 
-def make_tables(spark: SparkSession, corpus: str, data: Path) -> None:
-    """Empty ones, in a schema of the corpus: two have a customer."""
+def shapes_of(spark: SparkSession, corpus: str, data: Path) -> Mapping[str, Shape]:
+    """The columns of a corpus' tables, with their types."""
     if corpus == "tpch":
         generate(data, 0.01)
         read = {t: spark.read.parquet(str(data / f"{t}.parquet")) for t in OF_TPCH}
-        shapes = {t: rows.schema.toDDL() for t, rows in read.items()}
-    elif corpus == "tpcds":
-        shapes = {t: _ddl(columns(t)) for t in TABLES}
-    else:
-        shapes = {"p": _ddl(COLUMNS), "q": _ddl(COLUMNS), "dim": "k STRING, name STRING"}
-    spark.sql(f"CREATE DATABASE {corpus}_")
-    spark.catalog.setCurrentDatabase(f"{corpus}_")
-    for name, shape in shapes.items():
-        spark.sql(f"CREATE TABLE {name} ({shape}) USING parquet")
-
-
-def _ddl(types: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in types.items())
+        return {t: dict(rows.dtypes) for t, rows in read.items()}
+    if corpus == "tpcds":
+        return {t: columns(t) for t in TABLES}
+    return {"p": COLUMNS, "q": COLUMNS, "dim": {"k": "STRING", "name": "STRING"}}
 
 
 def listed(counts: Counter[str]) -> str:
@@ -158,27 +144,31 @@ def main() -> None:
     ):
         spark = dt.spark.newSession()
         print(f"Spark {spark.version}")
-        print("| corpus | texts | refused | operators | expressions | written | CPU ms a text |")
-        print("|" + " --- |" * 7)
+        print(
+            "| corpus | texts | not analysed | operators | expressions | read | incremental |"
+            " stages | CPU ms a text |"
+        )
+        print("|" + " --- |" * 9)
         every = Survey()
         for name in args.corpora:
-            make_tables(spark, name, Path(args.data or folder) / "sf0.01")
-            found = survey(spark, CORPORA[name](spark))
-            done = found.texts - found.refused
+            shapes = shapes_of(spark, name, Path(args.data or folder) / "sf0.01")
+            found = survey(spark, CORPORA[name](spark), shapes)
+            done = found.texts - found.unknown
             print(
-                f"| {name} | {found.texts} | {found.refused} | {len(found.operators)} |"
-                f" {len(found.expressions)} | {found.written} of {done} |"
+                f"| {name} | {found.texts} | {found.unknown} | {len(found.operators)} |"
+                f" {len(found.expressions)} | {found.read} | {found.incremental} | {found.stages} |"
                 f" {1e3 * found.seconds / max(done, 1):.0f} |",
                 flush=True,
             )
-            for counts in ("operators", "expressions", "without", "left"):
+            for counts in ("operators", "expressions", "refused"):
                 getattr(every, counts).update(getattr(found, counts))
         print(f"\nOperators ({len(every.operators)}): {listed(every.operators)}")
         print(f"\nExpressions: {len(every.expressions)}")
         if args.classes:
             print(listed(every.expressions))
-        print(f"\nNot written: {listed(every.without)}")
-        print(f"\nSubqueries after the rules: {listed(every.left)}")
+        print("\nRefused:")
+        for sentence, count in every.refused.most_common():
+            print(f"{count:5} {sentence}")
 
 
 if __name__ == "__main__":

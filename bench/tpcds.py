@@ -1,37 +1,9 @@
-"""How many of TPC-DS' queries are kept incrementally: `python -m bench.tpcds FOLDER`.
-
-The query texts are the benchmark's and are not kept here: FOLDER has them in Spark SQL, one to a
-file. Nothing is run; the types are reckoned from those of the columns.
-"""
+"""The tables of TPC-DS, as `bench.plans` and tests make them."""
 
 from __future__ import annotations
 
-import argparse
-import re
-import time
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-
-from sqlglot import exp, parse_one
-
-from dt_jupyter.ivm import (
-    SUPPORTED,
-    Aggregate,
-    Generate,
-    Project,
-    Refused,
-    Rel,
-    Rows,
-    Scan,
-    Union,
-    Window,
-    compile_stages,
-)
-from dt_jupyter.model import DTError, quote
-from dt_jupyter.sql.binding.binder import Table, bind
 
 TABLES: Mapping[str, str] = {
     "catalog_sales": "cs_ sold_date_sk sold_time_sk ship_date_sk bill_customer_sk "
@@ -128,7 +100,6 @@ _TYPES = {
     "n5": "decimal(5,2)",
     "n15": "decimal(15,2)",
 }
-_BUILTINS = SUPPORTED | {"upper", "lower", "substring", "substr", "concat", "round", "abs"}
 
 
 @cache
@@ -137,153 +108,3 @@ def columns(table: str) -> Mapping[str, str]:
     prefix, *words = TABLES[table].split()
     parts = (w.partition(":") for w in words)
     return {prefix + name: _TYPES[kind] for name, _, kind in parts}
-
-
-# -- types ----------------------------------------------------------------------------------------
-
-_WIDER = ("string", "date", "boolean", "int", "bigint", "decimal", "double")
-_KEEPS = (
-    exp.Paren, exp.Neg, exp.Coalesce, exp.Least, exp.Greatest, exp.Min, exp.Max, exp.Abs,
-    exp.Round, exp.Nullif, exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Filter, exp.Window, exp.Distinct,
-    exp.IgnoreNulls, exp.Lag, exp.Lead,
-)  # fmt: skip
-_DOUBLES = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.Sqrt, exp.Exp, exp.Ln)
-_WHOLE = (exp.Count, exp.CountIf, exp.ApproxDistinct, exp.RowNumber, exp.Rank, exp.DenseRank)
-
-
-def types(rel: Rel) -> dict[str, str]:
-    """A type for each column of a relation: exact numbers are exact, and floating ones floating."""
-    below = [types(i) for i in rel.inputs]
-    known = {c: t for b in below for c, t in b.items()}
-    if isinstance(rel, Scan):
-        source = columns(rel.source)
-        return {i: source[c] for i, c in rel.reads}
-    if isinstance(rel, Rows):
-        return dict.fromkeys(rel.ids, "int")
-    if isinstance(rel, Union):
-        rows = [list(b.values()) for b in below]
-        return {c: _widest(r[i] for r in rows) for i, c in enumerate(rel.ids)}
-    made: dict[str, str] = {}
-    if isinstance(rel, Project):
-        return {i: _type_of(e.sql(quote), known) for i, e in rel.items}
-    if isinstance(rel, Aggregate):
-        made = {i: _type_of(c.text.sql(quote), known) for i, c in rel.calls}
-    elif isinstance(rel, Window):
-        made = {c.id: _type_of(c.function.sql(quote), known) for c in rel.calls}
-    elif isinstance(rel, Generate):
-        made = dict.fromkeys(rel.ids, "bigint")
-    return {c: made.get(c) or known[c] for c in rel.columns}
-
-
-def _type_of(text: str, known: Mapping[str, str]) -> str:
-    return _type(parse_one(text, read="spark"), known)
-
-
-def _type(node: exp.Expr, known: Mapping[str, str]) -> str:
-    if isinstance(node, exp.Column):
-        return known[node.name]
-    if isinstance(node, exp.Literal):
-        if node.is_string:
-            return "string"
-        return "int" if str(node.this).isdigit() else "decimal(38,6)"
-    if isinstance(node, exp.Cast):
-        return str(node.to.sql(dialect="spark").lower().replace(" ", ""))
-    if isinstance(node, exp.Predicate | exp.Connector | exp.Not):
-        return "boolean"
-    if isinstance(node, _DOUBLES):
-        return "double"
-    if isinstance(node, _WHOLE):
-        return "bigint"
-    return _computed(node, known)
-
-
-def _computed(node: exp.Expr, known: Mapping[str, str]) -> str:
-    if isinstance(node, exp.Case):
-        values = [i.args["true"] for i in node.args["ifs"]]
-        values += [node.args["default"]] if node.args.get("default") else []
-        return _widest(_type(v, known) for v in values if not isinstance(v, exp.Null))
-    if isinstance(node, exp.If):
-        return _widest(_type(node.args[k], known) for k in ("true", "false") if node.args.get(k))
-    operands = [
-        n for n in node.iter_expressions() if not isinstance(n, exp.Interval | exp.Null | exp.Order)
-    ]
-    inside = [_type(n, known) for n in operands]
-    if isinstance(node, exp.Window):
-        return inside[0]
-    if isinstance(node, exp.Avg | exp.Div):
-        return "decimal(38,6)" if _widest(inside).startswith("decimal") else "double"
-    if isinstance(node, exp.Sum):
-        return {"int": "bigint", "decimal": "decimal(38,2)"}.get(_family(inside[0]), inside[0])
-    return _widest(inside) if isinstance(node, _KEEPS) else "string"
-
-
-def _family(type_: str) -> str:
-    return type_.partition("(")[0]
-
-
-def _widest(found: Iterable[str]) -> str:
-    """The type of values of several: exact numbers stay exact."""
-    kinds = list(found)
-    if not kinds:
-        return "int"
-    best = max(kinds, key=lambda t: _WIDER.index(_family(t)) if _family(t) in _WIDER else 0)
-    several = len({k for k in kinds if _family(k) == "decimal"}) > 1
-    return "decimal(38,6)" if several and _family(best) == "decimal" else best
-
-
-# -- the report -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What became of one query: its stages, or the code and the sentence of its refusal."""
-
-    query: str
-    seconds: float
-    stages: int = 0
-    code: str = ""
-    sentence: str = ""
-
-    def __str__(self) -> str:
-        said = (
-            f"{self.code}: {self.sentence}" if self.code else f"incremental, {self.stages} stages"
-        )
-        return f"{self.query:8} {self.seconds * 1000:6.0f} ms  {said}"
-
-
-def _resolve(parts: tuple[str, ...]) -> Table:
-    name = parts[-1].lower()
-    return Table(name, tuple(columns(name)))
-
-
-def answer(name: str, text: str) -> Answer:
-    """Binds one query and cuts it into stages."""
-    start = time.perf_counter()
-    query = re.sub(r";\s*\Z", "", re.sub(r"--.*", "", text).strip())
-    try:
-        rel = bind(query, _resolve, _BUILTINS)
-        stages = compile_stages(rel, tuple(f"c{i}" for i in range(len(rel.columns))), types)
-    except Refused as e:
-        reason = e.reason
-        return Answer(name, time.perf_counter() - start, 0, reason.code, reason.sentence)
-    except DTError as e:
-        return Answer(name, time.perf_counter() - start, 0, e.code, str(e))
-    return Answer(name, time.perf_counter() - start, len(stages))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.tpcds")
-    parser.add_argument("folder", type=Path, help="the query texts, one to a .sql file")
-    folder: Path = parser.parse_args().folder
-    files = sorted(folder.glob("*.sql"), key=lambda f: [int(d) for d in re.findall(r"\d+", f.stem)])
-    answers = [answer(f.stem, f.read_text("utf-8")) for f in files]
-    for found in answers:
-        print(found)
-    kept = [a for a in answers if not a.code]
-    print(f"\n{len(kept)} of {len(answers)} incremental, {sum(a.stages for a in kept)} stages")
-    for code, count in Counter(a.code for a in answers if a.code).most_common():
-        print(f"{count:4} {code}")
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
-from dt_jupyter.plans import read_query_document, relation_of_document
+from dt_jupyter.plans import find_lost, read_query_document, relation_of_document
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import Catalyst, type_text
 from dt_jupyter.sql import Renderer, Table, table_places
@@ -102,7 +102,18 @@ def read_meaning(
     document = read_document_of(spark, query, schemas)
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_document(document, tables, functions.builtins, functions.own)
+    _require_nothing_lost(spark, document, relation, schemas)
     return QueryMeaning(relation, known, types)
+
+
+def _require_nothing_lost(
+    spark: SparkSession, document: str, relation: Rel, schemas: Mapping[str, StructType]
+) -> None:
+    """Refused where the text says what the relation does not."""
+    text = Renderer(lambda s: empty_relation(schemas[s.source]))(relation)
+    lost = find_lost(document, read_query_document(Catalyst.of(spark), text))
+    if lost is not None:
+        raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
 
 
 def read_document_of(

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from dt_jupyter.ivm.expr import Expr
-from dt_jupyter.ivm.rel import Rel, Scan, Union, walk
+from dt_jupyter.ivm.rel import Project, Rel, Scan, Union, walk
 
 
 def equivalent(a: Rel, b: Rel) -> bool:
@@ -38,6 +38,7 @@ class _Pairing:
     def same(self, x: Any, y: Any) -> bool:
         if isinstance(x, Expr) and isinstance(y, Expr):
             return x.matches(y, self._same_id)
+        x, y = _without_order(x), _without_order(y)
         if type(x) is not type(y):
             return False
         if isinstance(x, Scan):
@@ -68,6 +69,18 @@ class _Pairing:
 
     def _same_id(self, i: str, j: str) -> bool:
         return self.there.setdefault(i, j) == j and self.back.setdefault(j, i) == i
+
+
+def _without_order(x: Any) -> Any:
+    """A relation without projections that only put its columns in another order: operators read
+    columns by their ids, unions and what is shown are compared by position for themselves."""
+    while (
+        isinstance(x, Project)
+        and all(e.column == i for i, e in x.items)
+        and len(x.items) == len(x.input.columns)
+    ):
+        x = x.input
+    return x
 
 
 def _ids(rel: Rel) -> frozenset[str]:

@@ -1,6 +1,7 @@
 from .frame_query import (
     write_frame_query as write_frame_query,
 )
+from .lost_values import find_lost as find_lost
 from .no_form import (
     ManyRows as ManyRows,
     NoForm as NoForm,

@@ -29,6 +29,7 @@ from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
 from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
+from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
 
@@ -38,7 +39,11 @@ _NULLNESS = {"IsNull": "IS NULL", "IsNotNull": "IS NOT NULL"}
 _PIVOTED = frozenset({"byte", "short", "integer", "long", "string", "boolean"})
 GROUPING_ID = "grouping_id()"
 _DAYS = "ExtractANSIIntervalDays"
-_REPLACEMENT, _TRY = "replacement", "TRY"
+_LIKES = {
+    "LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY",
+    "NotLikeAll": "NOT LIKE ALL",
+}  # fmt: skip
+REPLACEMENT, _TRY = "replacement", "TRY"
 
 
 @dataclass(frozen=True)
@@ -86,19 +91,19 @@ class ExpressionReader:
         if self._is_stale(node):
             return self.read(node.child)
         name = sql_function(node.kind, self.builtins)
-        if node.eval_mode == _TRY:
+        if node.eval_mode == _TRY or (node.kind == "ParseJson" and not node.fields["failOnError"]):
             tried = (f"try_{name}", f"try_{node.kind.lower()}")
             name = next((t for t in tried if t in self.builtins), None)
         if node.kind == "PreciseTimestampConversion":
             raise NoForm("session_window(…) (its SQL, GROUP BY session_window(…), is FULL)")
         if name is None:
             raise NoForm(f"the expression {node.kind}")
-        return Call(name, self.list(arguments(node)), distinct)
+        return Call(name, (*self.list(arguments(node)), *_options(node)), distinct)
 
     def _is_stale(self, node: SparkNode) -> bool:
         """Whether a call as it was written reads columns that there are no more: where Spark
         renumbers those of a common table, it does so only in what it puts in its place."""
-        if _REPLACEMENT not in node.fields:
+        if REPLACEMENT not in node.fields:
             return False
         read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
         return any(i not in self.columns for i in read)
@@ -251,20 +256,8 @@ class ExpressionReader:
 
     def struct(self, node: SparkNode) -> Expr:
         """named_struct(…), or the window of time that Spark makes of one."""
-        made = len(node.children) == 4 and node.children[1].kind == "KnownNullable"
-        return self._time_window(node) if made else self._call(node)
-
-    def _time_window(self, node: SparkNode) -> Expr:
-        """window(time, length[, slide, start]), of the arithmetic that it comes to."""
-        end = node.children[3]
-        conversion = next(n for n in node.walk() if n.fields.get("toType") == "long")
-        rest = next(n for n in node.walk() if n.kind == "Remainder")
-        length = end.child.child.children[1].fields["value"]
-        slide = rest.children[1].fields["value"]
-        start = rest.child.children[1].fields["value"]
-        given = [length] if slide == length and start == "0" else [length, slide, start]
-        lengths = (Literal(f"'{n} microseconds'") for n in given)
-        return Call("window", (self.read(conversion.child), *lengths))
+        window = TimeWindow.of(node)
+        return self._call(node) if window is None else window.call(self.read(window.time))
 
     def pivot(self, node: SparkNode) -> Expr:
         """The values of a column by those of another, each of which has one."""
@@ -283,11 +276,33 @@ class ExpressionReader:
         side = {"StringTrimLeft": "LEADING", "StringTrimRight": "TRAILING"}.get(node.kind, "BOTH")
         return Raw((f"TRIM({side} ", characters, " FROM ", source, ")"))
 
-    def from_json(self, node: SparkNode) -> Expr:
-        schema, options = ddl_type(node.fields["schema"]), node.fields["options"]
-        pairs = tuple(Literal(literal(str(word))) for pair in options.items() for word in pair)
-        more = (Call("map", pairs),) if pairs else ()
-        return Call("from_json", (self.read(node.child), Literal(literal(schema)), *more))
+    def from_text(self, node: SparkNode) -> Expr:
+        """from_json(…), from_csv(…)."""
+        name = "from_json" if node.kind == "JsonToStructs" else "from_csv"
+        schema = Literal(literal(ddl_type(node.fields["schema"])))
+        return Call(name, (self.read(node.child), schema, *_options(node)))
+
+    def like_several(self, node: SparkNode) -> Expr:
+        patterns = node.fields["patterns"]
+        if not all(isinstance(p, str) for p in patterns):
+            raise NoForm(f"the expression {node.kind} with a NULL")
+        word = _LIKES[node.kind]
+        listed = ", ".join(map(literal, patterns))
+        return Raw((self.operand(node.child), f" {word} ({listed})"))
+
+    def minus_interval(self, node: SparkNode) -> Expr:
+        left, right = map(self.operand, arguments(node))
+        return Infix(left, "-", right)
+
+    def collated(self, node: SparkNode) -> Expr:
+        value, collation = node.children
+        name = str(collation.fields["collationName"]).rpartition(".")[2]
+        return Postfix(self.operand(value), f"COLLATE {name}")
+
+    def time_unit(self, node: SparkNode) -> Expr:
+        """A call whose first argument is a unit of time."""
+        name, unit = node.kind.lower(), Literal(str(node.fields["unit"]))
+        return Call(name, (unit, *self.list(node.children)))
 
     def static_call(self, node: SparkNode) -> Expr:
         """What reading a CHAR column adds, which reading it by the text adds again."""
@@ -333,6 +348,9 @@ class ExpressionReader:
         is_spelled = value is not None and (kind == "binary" or isinstance(kind, dict))
         return Literal(spelled_sql(value, kind) if is_spelled else literal_sql(value, kind))
 
+    def typed_null(self, node: SparkNode) -> Expr:
+        return Literal(literal_sql(None, node.type))
+
     def variable(self, node: SparkNode) -> Expr:
         return Raw((_variable(node),))
 
@@ -348,10 +366,19 @@ def _program_name(node: SparkNode) -> str:
 
 def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     """The arguments of a call as it was written, not what Spark puts in its place."""
-    if _REPLACEMENT not in node.fields:
+    if REPLACEMENT not in node.fields:
         return node.children
-    given = (v for name, v in node.fields.items() if name != _REPLACEMENT)
+    given = (v for name, v in node.fields.items() if name != REPLACEMENT)
     return tuple(argument for value in given for argument in nodes_in(value))
+
+
+def _options(node: SparkNode) -> tuple[Expr, ...]:
+    """The argument that gives a call its options; none where it has none."""
+    options = node.fields.get("options")
+    if not isinstance(options, dict) or not options:
+        return ()
+    words = (word for pair in options.items() for word in pair)
+    return (Call("map", tuple(Literal(literal(str(word))) for word in words)),)
 
 
 def _variable(node: SparkNode) -> str:
@@ -362,6 +389,7 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "AttributeReference": ExpressionReader.column,
     "Alias": ExpressionReader.alias,
     "Literal": ExpressionReader.literal,
+    "TypedNullLiteral": ExpressionReader.typed_null,
     "OuterReference": ExpressionReader.outer_column,
     "Cast": ExpressionReader.cast,
     "Not": ExpressionReader.negation,
@@ -392,12 +420,21 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "StringTrim": ExpressionReader.trim,
     "StringTrimLeft": ExpressionReader.trim,
     "StringTrimRight": ExpressionReader.trim,
-    "JsonToStructs": ExpressionReader.from_json,
+    "JsonToStructs": ExpressionReader.from_text,
+    "CsvToStructs": ExpressionReader.from_text,
+    "LikeAny": ExpressionReader.like_several,
+    "LikeAll": ExpressionReader.like_several,
+    "NotLikeAny": ExpressionReader.like_several,
+    "NotLikeAll": ExpressionReader.like_several,
+    "DatetimeSub": ExpressionReader.minus_interval,
     "SortOrder": ExpressionReader.order,
     "PipeExpression": ExpressionReader.alias,
     "DateAdd": ExpressionReader.date_add,
     "AtLeastNNonNulls": ExpressionReader.not_null,
     "CreateNamedStruct": ExpressionReader.struct,
+    "Collate": ExpressionReader.collated,
+    "TimestampAdd": ExpressionReader.time_unit,
+    "TimestampDiff": ExpressionReader.time_unit,
 }
 SELF_CONTAINED = frozenset({
     "AttributeReference", "Literal", "OuterReference", "Cast", "NamedLambdaVariable",

@@ -69,8 +69,10 @@ class GroupReader:
         if node.kind == "AggregateExpression":
             return col(self._call(take_call_apart(node, self.below)))
         value = self.scalars.value_of(reader, node)
-        if value is not None or any(n.kind == "AggregateExpression" for n in node.walk()):
-            return value
+        if value is not None:
+            return col(self.keys[value]) if value in self.keys else value
+        if any(n.kind == "AggregateExpression" for n in node.walk()):
+            return None
         key = self.keys.get(self.below.read(node))
         return col(key) if key is not None else None
 
@@ -87,6 +89,8 @@ class GroupReader:
             return None
         key, value = map(self.below.operand, inner.child.children)
         wanted = self.below.list(inner.child.trees("pivotColumnValues"))
+        if len(set(wanted)) < len(wanted):
+            raise refuse(Refusal.PIVOT, what="a PIVOT with one value twice")
         chosen = (case(Infix(key, "<=>", each), value) for each in wanted)
         return tuple(self._call(CallParts("max", (each,))) for each in chosen)
 
@@ -94,6 +98,11 @@ class GroupReader:
         """The calls that the items have; Refused where one has no rule."""
         picked = picked_values(self.found)
         return tuple((i, make_call(p, call_text(p), picked)) for p, i in self.found.items())
+
+
+def calls_in(nodes: Iterable[SparkNode]) -> list[SparkNode]:
+    """The aggregate calls of items."""
+    return [n for node in nodes for n in node.walk() if n.kind == "AggregateExpression"]
 
 
 def call_text(parts: CallParts) -> Expr:
@@ -109,8 +118,11 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
     """An aggregate expression of Spark's taken apart."""
     call, *more = node.children
     condition = reader.read(more[0]) if more else None
+    distinct = bool(node.fields["isDistinct"])
     parts = bare_parts(call, reader)
-    return replace(parts, condition=condition, distinct=bool(node.fields["isDistinct"]))
+    if call.kind == "Count" and distinct:  # of constants: one, unless there are no rows
+        parts = replace(parts, args=reader.list(call.children))
+    return replace(parts, condition=condition, distinct=distinct)
 
 
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:

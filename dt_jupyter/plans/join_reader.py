@@ -137,6 +137,19 @@ def not_in_pair(node: SparkNode | None) -> SparkNode | None:
     return equal
 
 
+def compares_null(condition: SparkNode) -> bool:
+    """Whether it compares a constant NULL, as NULL IN (…) does: Spark folds that to NULL before it
+    is a join, which has FALSE."""
+    sides = (side for n in condition.walk() if n.kind == "EqualTo" for side in n.children)
+    return any(map(_is_null, sides))
+
+
+def _is_null(node: SparkNode) -> bool:
+    while node.kind == "Cast":
+        node = node.child
+    return node.kind == "Literal" and node.fields.get("value") is None
+
+
 def keep_others(
     ids: Ids, left: Rel, value: Expr, right: Rel, item: Expr, again: Rel, other: Expr
 ) -> Rel:

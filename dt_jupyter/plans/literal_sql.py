@@ -18,7 +18,7 @@ _TYPES = {
 }  # fmt: skip
 _SUFFIX = {"long": "L", "short": "S", "byte": "Y"}
 _PLAIN = re.compile(
-    r"decimal\(\d+,-?\d+\)|(var)?char\(\d+\)|string collate \w+"
+    r"decimal\(\d+,-?\d+\)|(var)?char\(\d+\)|time\(\d\)|string collate \w+"
     r"|interval (year|month|day|hour|minute|second)( to (month|hour|minute|second))?"
 )
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
@@ -61,6 +61,8 @@ def literal_sql(value: str | None, kind: Any) -> str:
         return f"{value}{_SUFFIX[kind]}"
     if kind == "string":
         return literal(value)
+    if kind.startswith("string collate "):
+        return f"({literal(value)} COLLATE {kind.rpartition(' ')[2]})"
     if kind in ("float", "double"):
         return _floating(value, kind)
     if kind == "timestamp_ntz" and _WHOLE.fullmatch(value):
@@ -69,6 +71,8 @@ def literal_sql(value: str | None, kind: Any) -> str:
         return f"{ddl_type(kind)}{literal(value)}"
     if kind.startswith("decimal"):
         return _decimal(value, kind)
+    if kind.startswith("time("):
+        return f"TIME{literal(_time_text(int(value)))}"
     if kind.startswith("interval "):
         return _interval(int(value), kind)
     raise NoForm(f"a literal of type {kind}")
@@ -101,6 +105,14 @@ def moment_text(micros: int) -> str:
     except OverflowError as e:
         raise NoForm("a time before the year 1 or after 9999") from e
     return found.isoformat(sep=" ")
+
+
+def _time_text(nanos: int) -> str:
+    """Nanoseconds since midnight as a time of the day."""
+    micros, rest = divmod(nanos, 1000)
+    if rest:
+        raise NoForm("a time of the day by nanoseconds")
+    return (datetime(1970, 1, 1) + timedelta(microseconds=micros)).time().isoformat()
 
 
 def _decimal(value: str, kind: str) -> str:

@@ -17,6 +17,7 @@ from dt_jupyter.ivm import (
     MatchKind,
     Project,
     Refusal,
+    Refused,
     Rel,
     Rows,
     Scan,
@@ -38,9 +39,11 @@ from dt_jupyter.ivm import (
     sample_condition,
     with_columns,
 )
-from dt_jupyter.plans.group_reader import GroupReader, columns_of_calls
+from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.group_reader import GroupReader, calls_in, columns_of_calls
 from dt_jupyter.plans.join_reader import (
     ReadPlan,
+    compares_null,
     keep_others,
     not_in_pair,
     read_conjuncts,
@@ -51,6 +54,7 @@ from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues
+from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.spark import SOURCE_MARK
 from dt_jupyter.sql import Table
@@ -70,7 +74,6 @@ class RelationReader:
     functions: Collection[str] = ()
     ids: Ids = field(default_factory=Ids)
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
-    _alias: str = ""
 
     def __post_init__(self) -> None:
         self.scalars = ColumnValues(self.builtins, self.functions)
@@ -90,10 +93,6 @@ class RelationReader:
 
     def _below(self, plan: SparkNode) -> ReadPlan:
         return self._read(plan.child)
-
-    def _named(self, plan: SparkNode) -> ReadPlan:
-        self._alias = str(plan.fields["identifier"]["name"])
-        return self._below(plan)
 
     # -- leaves -----------------------------------------------------------------------------------
 
@@ -182,7 +181,8 @@ class RelationReader:
     def _aggregate(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
         keys, nodes = plan.trees("groupingExpressions"), plan.trees("aggregateExpressions")
-        rel = self._with_values(below.rel, (*keys, *nodes))
+        rel = self._with_values(below.rel, (*keys, *calls_in(nodes)))
+        above = self._values(nodes)
         groups = GroupReader(self.scalars, self.ids, below.known)
         key_ids = tuple(dict.fromkeys(groups.key(k) for k in keys))
         pivots = {n.id: p for n in nodes if (p := groups.pivot(n)) is not None}
@@ -193,7 +193,9 @@ class RelationReader:
         if not calls and not key_ids:
             calls = ((self.ids.new("n"), row_count()),)
         carried = tuple(groups.carried.items())
-        made = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
+        made: Rel = Aggregate(Project(rel, carried) if carried else rel, key_ids, calls)
+        made = Join((made, *above), ()) if above else made
+        _require_known([e for _, e in items], made)
         named = [(n, self.ids.new(n.name.lower()), e) for n, e in items]
         shown = [(i, e) for _, i, e in named]
         shown += [(i, col(i)) for p in pivots.values() for i in p]
@@ -203,8 +205,8 @@ class RelationReader:
         """Rows numbered in the order of a Sort below, as Spark's rules have the LIMIT of a
         correlated subquery: with the columns that the Sort reads, which are left out above."""
         node, projects = plan.child, []
-        while node.kind == "Project":
-            projects.append(node)
+        while node.kind != "Sort":
+            projects += [node] if node.kind == "Project" else []
             node = node.child
         inner = self._below(node)
         reader, known = self.scalars.over(inner.known), inner.known
@@ -228,6 +230,8 @@ class RelationReader:
         values: list[tuple[SparkNode, Expr]] = []
         columns: dict[Expr, str] = {}
         for node in plan.trees("windowExpressions"):
+            if node.kind == "AttributeReference":  # what a subquery is correlated by
+                continue
             found = read_window(node.child, reader, self.ids)
             spec = node.child.children[1]
             terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
@@ -262,7 +266,7 @@ class RelationReader:
         assert call is not None
         name = _GENERATORS.get(call.kind)
         if name is None:
-            raise refuse(Refusal.LATERAL, what=f"the generator {call.kind}")
+            raise self._refused_generator(plan, call)
         fields = {f"x{i}": self.scalars.read(c, below.known) for i, c in enumerate(call.children)}
         text = expr(f"{name}({', '.join('{' + f + '}' for f in fields)})", **fields)
         outputs = plan.trees("generatorOutput")
@@ -271,9 +275,23 @@ class RelationReader:
         own = tuple((o.id, i) for o, i in zip(outputs, made, strict=True))
         return ReadPlan(rel, (*below.columns, *own))
 
+    def _refused_generator(self, plan: SparkNode, call: SparkNode) -> Refused:
+        name = sql_function(call.kind, self.builtins) or call.kind
+        if plan.child.kind == "OneRowRelation":
+            return refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
+        return refuse(Refusal.LATERAL, what=f"a row generator ({name})")
+
+    def _recursive(self, plan: SparkNode) -> ReadPlan:
+        named = (n for n in plan.walk() if n.kind == "SubqueryAlias")
+        own = next((n for n in named if n.child.kind == "UnionLoopRef"), None)
+        name = "?" if own is None else str(own.fields["identifier"]["name"])
+        raise refuse(Refusal.RECURSIVE, what=name)
+
     def _expand(self, plan: SparkNode) -> ReadPlan:
         """Each row once for each projection, told apart by a number."""
         below = self._below(plan)
+        if any(map(TimeWindow.of, plan.fields["projections"][0])):
+            return self._slide(plan, below)
         outputs = plan.trees("output")
         rows = [
             [self.scalars.read(e, below.known) for e in row] for row in plan.fields["projections"]
@@ -288,10 +306,31 @@ class RelationReader:
             columns.append((output.id, made))
         return ReadPlan(Project(rel, tuple(items)), tuple(columns))
 
+    def _slide(self, plan: SparkNode, below: ReadPlan) -> ReadPlan:
+        """Each row once for each window of time that it falls into."""
+        rel, items, columns = below.exact, list[tuple[str, Expr]](), list[tuple[int, str]]()
+        for output, cell in zip(plan.trees("output"), plan.fields["projections"][0], strict=True):
+            window = TimeWindow.of(cell)
+            if window is None:
+                value = self.scalars.read(cell, below.known)
+            else:
+                time = self.scalars.read(window.time, below.known)
+                windows = {self.ids.new("window"): w for w in window.each(time)}
+                for named in windows.items():  # Spark takes one in each SELECT
+                    rel = with_columns(rel, (named,))
+                number = self.ids.new("window")
+                listed = Call("ARRAY", tuple(map(col, windows)))
+                rel = Generate(rel, Call("EXPLODE", (listed,)), (number,))
+                value = col(number)
+            made = self.ids.new(output.name.lower())
+            items.append((made, value))
+            columns.append((output.id, made))
+        return ReadPlan(Project(rel, tuple(items)), tuple(columns))
+
     def _sample(self, plan: SparkNode) -> ReadPlan:
         """A share of the rows, by a hash of each row's contents and the seed."""
         facts, below = plan.fields, self._below(plan)
-        if not facts["seeded"]:
+        if facts["seed"] is None:
             raise refuse(Refusal.SAMPLE)
         if facts["withReplacement"] or facts["lowerBound"]:
             raise refuse(Refusal.EXPRESSION, what="a sample with replacement")
@@ -299,9 +338,6 @@ class RelationReader:
         share = Decimal(str(facts["upperBound"]))
         test = sample_condition(rel.columns, int(facts["seed"]), share)
         return ReadPlan(Filter(rel, (test,)), below.columns)
-
-    def _recursion(self, plan: SparkNode) -> ReadPlan:
-        raise refuse(Refusal.RECURSIVE, what=self._alias or "a common table")
 
     # -- order ------------------------------------------------------------------------------------
 
@@ -320,6 +356,8 @@ class RelationReader:
 
     def _first(self, plan: SparkNode, count: int | None, skip: int) -> ReadPlan:
         """The first rows of a plan, in its order."""
+        if plan.kind in _NAMING and _sorted_below(plan):
+            return self._first(plan.child, count, skip)
         if plan.kind == "Project" and _sorted_below(plan) and not _computes(plan):
             inner = self._first(plan.child, count, skip)
             known = inner.known
@@ -330,9 +368,10 @@ class RelationReader:
             reader = self.scalars.over(below.known)
             terms = tuple(map(reader.order, plan.trees("order")))
             return self._top(below, terms, count, skip)
-        if _is_ordered(plan):
+        below = self._read(plan)
+        if _is_ordered(plan) and not has_all(below.exact, count, skip):
             raise refuse(Refusal.LIMIT, what="a LIMIT over rows with an order of their own")
-        return self._top(self._read(plan), (), count, skip)
+        return self._top(below, (), count, skip)
 
     def _top(
         self, below: ReadPlan, terms: tuple[Expr, ...], count: int | None, skip: int
@@ -412,7 +451,10 @@ class RelationReader:
         return ReadPlan(rel, left.columns)
 
     def _existence(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left, right)
+        condition = plan.tree("condition")
+        if condition is not None and compares_null(condition):
+            raise refuse(Refusal.SUBQUERY, what="IN of a constant NULL in this place")
+        on = split_condition(condition, self.scalars, left, right)
         rel, mark = mark_partners(self.ids, left.exact, right.exact, on)
         exists: SparkNode = plan.fields["joinType"]["exists"]
         return ReadPlan(rel, (*left.columns, (exists.id, mark)))
@@ -432,8 +474,6 @@ class RelationReader:
         return ReadPlan(rel, (*left.columns, *own))
 
     def _union(self, plan: SparkNode) -> ReadPlan:
-        if plan.fields.get("byName"):
-            raise refuse(Refusal.SET_OPERATION, what="UNION BY NAME")
         members = [self._read(c) for c in _members(plan)]
         outputs = plan_columns(plan.child)
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
@@ -452,28 +492,38 @@ class RelationReader:
 
     def _with_values(self, rel: Rel, nodes: Collection[SparkNode | None]) -> Rel:
         """The relation with the values of subqueries in expressions joined in as one row."""
-        for node in nodes:
-            for inner in _inner(node) if node is not None else ():
-                if self.scalars.values.get(inner.id) not in rel.columns:
-                    rel, self.scalars.values[inner.id] = self._with_value(rel, inner)
+        values = self.scalars.values
+        wanted = (n for node in nodes if node is not None for n in _inner(node))
+        for inner in wanted:
+            if values.get(inner.id) not in rel.columns:
+                fact, values[inner.id] = self._value(inner)
+                rel = Join((rel, fact), ())
         return rel
 
-    def _with_value(self, rel: Rel, node: SparkNode) -> tuple[Rel, str]:
+    def _values(self, nodes: Collection[SparkNode]) -> list[Rel]:
+        """One row each with the values of the subqueries in items that have none yet."""
+        found, values = [], self.scalars.values
+        for inner in (n for node in nodes for n in _inner(node)):
+            if inner.id not in values:
+                fact, values[inner.id] = self._value(inner)
+                found.append(fact)
+        return found
+
+    def _value(self, node: SparkNode) -> tuple[Rel, str]:
+        """One row with the value of a subquery, and its column."""
         plan = node.tree("plan")
         assert plan is not None
         read = self._read(plan)
         if node.kind == "Exists":
-            fact, some = ask_for_rows(self.ids, read.exact)
-            return Join((rel, fact), ()), some
+            return ask_for_rows(self.ids, read.exact)
         if len(read.columns) != 1:
             raise refuse(Refusal.SUBQUERY, what="a scalar subquery with several columns")
-        if _is_one_row(plan):
-            return Join((rel, read.exact), ()), read.columns[0][1]
         ((_, item),) = read.columns
+        if _is_one_row(plan):
+            return read.exact, item
         groups, values = one_row_each(self.ids, read.exact, (), (item,))
         made = self.ids.new("value")
-        one_value = Project(groups, ((made, values[item]),))
-        return Join((rel, one_value), ()), made
+        return Project(groups, ((made, values[item]),)), made
 
 
 def _values(plan: SparkNode) -> str:
@@ -492,6 +542,15 @@ def _source(plan: SparkNode) -> str:
     marks = (o.fields.get("metadata") or {} for o in plan_columns(plan))
     marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
     return marked or str(plan.fields["desc"]["identifier"]["table"])
+
+
+def _require_known(items: Collection[Expr], rel: Rel) -> None:
+    """Raises Refused where items of groups read more than keys and calls: Spark takes some keys for
+    equal that are written otherwise."""
+    known = frozenset(rel.columns)
+    for item in items:
+        if not item.columns <= known:
+            raise refuse(Refusal.EXPRESSION, what=f"{item.sql(str)[:60]} is no key of its GROUP BY")
 
 
 def _inner(node: SparkNode) -> list[SparkNode]:
@@ -526,8 +585,11 @@ def _computes(plan: SparkNode) -> bool:
     return any(_plain(n).kind != "AttributeReference" for n in plan.trees("projectList"))
 
 
+_NAMING = frozenset({"SubqueryAlias", "View"})
+
+
 def _sorted_below(plan: SparkNode) -> bool:
-    while plan.kind == "Project":
+    while plan.kind == "Project" or plan.kind in _NAMING:
         plan = plan.child
     return plan.kind == "Sort"
 
@@ -547,7 +609,7 @@ def _takes_order_below(window: SparkNode) -> bool:
     node, calls = window.child, window.trees("windowExpressions")
     if len(calls) != 1 or calls[0].child.child.kind != "RowNumber" or not _sorted_below(node):
         return False
-    while node.kind == "Project" and not _computes(node):
+    while (node.kind == "Project" and not _computes(node)) or node.kind in _NAMING:
         node = node.child
     return node.kind == "Sort" and not calls[0].child.children[1].trees("orderSpec")
 
@@ -586,7 +648,7 @@ _JOINS: dict[str, Callable[[RelationReader, SparkNode, ReadPlan, ReadPlan], Read
     "LeftSingle": RelationReader._single,
 }  # fmt: skip
 _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
-    "SubqueryAlias": RelationReader._named, "View": RelationReader._view,
+    "SubqueryAlias": RelationReader._below, "View": RelationReader._view,
     "LocalRelation": RelationReader._local, "LogicalRDD": RelationReader._local,
     "OneRowRelation": RelationReader._one_row, "Range": RelationReader._range,
     "WithCTE": RelationReader._common, "CTERelationRef": RelationReader._reference,
@@ -600,5 +662,5 @@ _RULES: dict[str, Callable[[RelationReader, SparkNode], ReadPlan]] = {
     "Except": RelationReader._set_operation, "ResolvedHint": RelationReader._below,
     "Repartition": RelationReader._below, "RepartitionByExpression": RelationReader._below,
     "Sample": RelationReader._sample, "PipeOperator": RelationReader._below,
-    "EventTimeWatermark": RelationReader._below, "UnionLoop": RelationReader._recursion,
+    "EventTimeWatermark": RelationReader._below, "UnionLoop": RelationReader._recursive,
 }  # fmt: skip

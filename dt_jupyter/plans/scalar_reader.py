@@ -6,8 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import Bracketed, Expr, Refusal, col, refuse
-from dt_jupyter.plans.expression_reader import SELF_CONTAINED, ExpressionReader
+from dt_jupyter.plans.expression_reader import (
+    REPLACEMENT,
+    SELF_CONTAINED,
+    ExpressionReader,
+    arguments,
+)
+from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.special_times import refused_time
 
 _CONTEXT = {
     "CurrentTimestamp": "current_timestamp", "CurrentDate": "current_date", "Now": "now",
@@ -22,7 +29,8 @@ _SUBQUERIES = {
     "InSubquery": "IN (subquery) in this place", "ListQuery": "a subquery in this place",
     "LateralSubquery": "a lateral relation",
 }  # fmt: skip
-_SPECIAL_TIMES = frozenset({"now", "today", "tomorrow", "yesterday"})
+_NOT_FIXED = {"AesEncrypt": "aes_encrypt", "RaiseError": "raise_error"}
+"""What Spark takes for deterministic: one has random bytes in its value, one no value."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +61,21 @@ class ScalarReader(ExpressionReader):
         found = self.known(self, node)
         if found is not None:
             return found
-        check_node(node)
+        check_node(node, self.builtins)
         return super().read(node)
+
+    def _is_stale(self, node: SparkNode) -> bool:
+        """Also of a call as it was written with a subquery, which is a join by now."""
+        return super()._is_stale(node) or any(
+            n.kind in _SUBQUERIES for a in _written_arguments(node) for n in a.walk()
+        )
 
 
 def _as_written(node: SparkNode) -> SparkNode:
     """Without the casts that Spark's analyser adds to operands: it adds the same to a text without
     them."""
     while node.kind == "Cast" and not (node.fields["explicit"] or _narrows(node)):
+        _check_time(node)
         node = node.child
     return node
 
@@ -74,20 +89,36 @@ def _narrows(cast: SparkNode) -> bool:
     return kind in _WHOLE and made in _WHOLE and _WHOLE.index(made) < _WHOLE.index(kind)
 
 
-def check_node(node: SparkNode) -> None:
+def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
+    return arguments(node) if REPLACEMENT in node.fields else ()
+
+
+def check_node(node: SparkNode, builtins: Collection[str]) -> None:
     """Raises Refused of what is no deterministic scalar of the row."""
     kind = node.kind
     if kind in _CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
     if node.deterministic is False:
         *_, what = (n.kind for n in node.walk() if n.deterministic is False)  # an innermost one
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{what.lower()}()")
+        name = sql_function(what, builtins) or what.lower()
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
-    if kind == "Cast" and node.child.kind == "Literal":
-        value = str(node.child.fields.get("value")).strip().lower()
-        if value in _SPECIAL_TIMES and node.child.type == "string":
-            raise refuse(Refusal.CONTEXT_FUNCTION, what=f"'{value}'")
+    if kind in _NOT_FIXED:
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{_NOT_FIXED[kind]}()")
+    if kind == "PreciseTimestampConversion":
+        raise refuse(Refusal.SESSION_WINDOW)
+    if kind == "Cast":
+        _check_time(node)
+
+
+def _check_time(cast: SparkNode) -> None:
+    """Raises Refused of a string that is read as another time each day."""
+    is_time = isinstance(cast.type, str) and cast.type.startswith(("date", "timestamp"))
+    if is_time and cast.child.kind == "Literal" and cast.child.type == "string":
+        refused = refused_time(str(cast.child.fields.get("value")))
+        if refused is not None:
+            raise refused
 
 
 @dataclass

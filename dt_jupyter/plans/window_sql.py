@@ -41,6 +41,8 @@ def _frame(frame: SparkNode, ordered: bool, sql: Callable[[SparkNode], str]) -> 
 def _bound(node: SparkNode, sql: Callable[[SparkNode], str]) -> str:
     if node.kind in _NAMED:
         return _NAMED[node.kind]
+    if node.kind == "Cast" and not node.fields["explicit"]:
+        return _bound(node.child, sql)
     if node.kind == "UnaryMinus":
         return f"{sql(node.child)} PRECEDING"
     if node.kind != "Literal":

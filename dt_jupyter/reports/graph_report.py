@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from dt_jupyter.caches import text_cache
 from dt_jupyter.catalog import TOO_MANY_FAILURES, Catalog
-from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, count_shown_rows, is_delta
 from dt_jupyter.model import (
     DTError,
@@ -52,13 +51,9 @@ def _name_of(text: str) -> Name:
 
 
 @text_cache("names of queries", 4)
-def reads(text: str, schema: str) -> tuple[Name, ...] | None:
-    """The names that a query reads, each once; None where its text is not understood."""
-    try:
-        found = [name_of(parts, schema) for parts, *_ in table_places(text)]
-    except Refused:
-        return None
-    return tuple(dict.fromkeys(found))
+def reads(text: str, schema: str) -> tuple[Name, ...]:
+    """The names that a query reads, each once."""
+    return tuple(dict.fromkeys(name_of(parts, schema) for parts, *_ in table_places(text)))
 
 
 @dataclass(frozen=True)
@@ -232,7 +227,7 @@ class _Drawing:
         sources = {s.name: s for s in definition.sources}
         known = views.keys() | sources.keys()
         found = reads(definition.query, definition.current_schema)
-        direct = [n for n in found if n in known] if found is not None else list(sources)
+        direct = [n for n in found if n in known]
         below = {n: self.read(n, definition.current_schema, views, paths) for n in direct}
         for name in sources.keys() - frozenset[Name]().union(*below.values()):
             below[name] = self.read(name, definition.current_schema, views, paths)
@@ -265,7 +260,7 @@ class _Drawing:
     def views(self) -> None:
         """Those that read what is drawn, though nothing that is drawn reads them."""
         for name, text in self._views.items():
-            if any(read in self.nodes for read in reads(text, name.schema) or ()):
+            if any(read in self.nodes for read in reads(text, name.schema)):
                 self.read(name, name.schema)
 
     def read(
@@ -288,7 +283,7 @@ class _Drawing:
             node = GraphNode(name, "table", rows=self.of.rows(path), files=self.of.files(path))
             self.nodes.setdefault(name, node)
             return self._below[name]
-        found = reads(text, schema) or ()
+        found = reads(text, schema)
         ends = frozenset[Name]().union(*(self.read(n, schema, views, paths) for n in found))
         self.nodes.setdefault(name, GraphNode(name, "view"))
         self.edges.update({(n, name): None for n in found if n != name})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dt_jupyter.catalog import Catalog
-from dt_jupyter.ivm import Refused
 from dt_jupyter.model import (
     ADMIN,
     Definition,
@@ -36,7 +35,7 @@ def require_owner_reads(catalog: Catalog, table: DynamicTable) -> None:
         _require(book, table, owner, name)
     for view in definition.views:
         of_view = book.owner(Securable.of(Named.VIEW, view.name))
-        for name in named_in(view.text, view.name.schema) or ():
+        for name in named_in(view.text, view.name.schema):
             _require(book, table, of_view, name)
 
 
@@ -70,20 +69,15 @@ def _kind(definition: Definition, name: Name) -> Named:
 
 
 def direct_reads(definition: Definition) -> list[Name]:
-    """What a definition's query names itself; what is read through views is theirs to read. All of
-    it where only Spark understands the text; what is not known Spark's plan tells."""
+    """What a definition's query names itself; what is read through views is theirs to read. What
+    is not known Spark's plan tells."""
     sources = [s.name for s in definition.sources if s.name != UNKNOWN]
     known = sources + [v.name for v in definition.views]
     named = named_in(definition.query, definition.current_schema)
-    if named is None:
-        return known
-    below = {n for v in definition.views for n in named_in(v.text, v.name.schema) or ()}
+    below = {n for v in definition.views for n in named_in(v.text, v.name.schema)}
     return [n for n in known if n in named or n not in below]
 
 
-def named_in(text: str, schema: str) -> frozenset[Name] | None:
-    """The names in a query; None where its text is not understood."""
-    try:
-        return frozenset(name_of(parts, schema) for parts, *_ in table_places(text))
-    except Refused:
-        return None
+def named_in(text: str, schema: str) -> frozenset[Name]:
+    """The names in a query."""
+    return frozenset(name_of(parts, schema) for parts, *_ in table_places(text))

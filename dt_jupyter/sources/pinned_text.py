@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC
 
+from dt_jupyter.ivm import Refusal, Refused, refuse
 from dt_jupyter.lake import snapshot_sql
 from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain, zone_of
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
 from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES
-from dt_jupyter.sql import after_sample, escape_quotes, table_places, tokens
+from dt_jupyter.sql import TablePlace, escape_quotes, named_tables, tokens
 
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
@@ -26,22 +27,34 @@ ViewText = Callable[[Parts], str | None]
 
 def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     """`query` with each table replaced by `relation`, and each view by its own pinned text; what
-    it reads as of a time of its own stays as it is."""
-    text, places = query, table_places(query, fixed=False)
-    for parts, start, end, aliased in sorted(places, key=lambda p: -p[1]):
-        inner = view(parts)
+    it reads as of a time of its own stays as it is. Refused for a table that is read with options,
+    which only a name can have."""
+    text = query
+    places = [p for p in named_tables(query) if not p.fixed]
+    for place in reversed(places):
+        parts, inner = place.parts, view(place.parts)
         found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else relation(parts)
-        if found is None:
-            continue
-        alias = "" if aliased else f" AS {plain(parts[-1])}"
-        last = end if aliased else after_sample(query, end)
-        text = text[:start] + found + text[end:last] + alias + text[last:]
+        if found is not None:
+            text = _replaced(text, place, found)
     return text
+
+
+def _replaced(text: str, place: TablePlace, relation: str) -> str:
+    name, after = plain(place.parts[-1]), text[place.alias :]
+    if place.options:
+        raise refuse(Refusal.EXPRESSION, what=f"the options with which it reads {name}")
+    if place.table is not None:
+        before = "TABLE " if place.argument else ""
+        query = f"{before}(SELECT * FROM {relation} AS {name})"
+        return text[: place.table.start] + query + text[place.table.end :]
+    alias = "" if place.aliased else f" AS {name}"
+    start, end = place.span.start, place.span.end
+    return text[:start] + relation + text[end : place.alias] + alias + after
 
 
 def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
     """The user's text at a frontier, its context functions at the data timestamp. Sources that have
-    no versions stay as they are written."""
+    no versions stay as they are written, as does a text whose tables cannot be replaced."""
     by_name = {s.name: s for s in definition.sources}
     views = {v.name: v.text for v in definition.views}
     schema = definition.current_schema
@@ -58,7 +71,10 @@ def text_at(logs: Logs, definition: Definition, frontier: Frontier) -> str:
     def view(parts: Parts) -> str | None:
         return views.get(name_of(parts, schema))
 
-    text = pinned(definition.query, relation, view)
+    try:
+        text = pinned(definition.query, relation, view)
+    except Refused:
+        text = definition.query
     return at_time(portable(text, definition.settings), frontier.data_timestamp, zone)
 
 

@@ -179,8 +179,7 @@ class Sources:
         """All sources and views of a query, views looked through. `placed`: what is wrong with a
         name is told with its place, as the text is a user's.
 
-        Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view,
-        Refused where the text cannot be parsed.
+        Raises DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view.
         """
         found = Found()
         self._collect(query, schema, of, found, 0, placed)

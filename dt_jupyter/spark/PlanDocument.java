@@ -13,14 +13,19 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.zip.DeflaterOutputStream;
 import org.apache.spark.SparkBuildInfo;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry$;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Sample;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -115,10 +120,12 @@ public final class PlanDocument {
       fields.set(names[i], field(node, names[i], value));
     }
     if (node instanceof Cast) { // and none that Spark's analyser adds
-      fields.put("explicit", node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined());
+      boolean written = node.getTagValue(Cast.USER_SPECIFIED_CAST()).isDefined();
+      fields.put("explicit", written || isCastCall(textOf(node.origin())));
     }
-    if (node instanceof Sample) { // else Spark takes another seed for each analysis
-      fields.put("seeded", names(node.origin(), "REPEATABLE"));
+    String text = textOf(node.origin());
+    if (node instanceof Sample && text != null && !text.toUpperCase().contains("REPEATABLE")) {
+      fields.putNull("seed"); // Spark takes another one for each analysis
     }
     if (node instanceof Expression) {
       describeValue((Expression) node, out);
@@ -127,15 +134,30 @@ public final class PlanDocument {
     return out;
   }
 
-  /** Whether a node's own text has a word; true for what has no text. */
-  private static boolean names(Origin origin, String word) {
+  /** Whether a text is the call of a function that casts, as int(x): Spark tags no such cast. */
+  private static boolean isCastCall(String text) {
+    if (text == null || !text.endsWith(")") || text.indexOf('(') < 1) {
+      return false;
+    }
+    String name = text.substring(0, text.indexOf('(')).trim();
+    if (!name.matches("[A-Za-z_]+")) {
+      return false;
+    }
+    FunctionIdentifier function = new FunctionIdentifier(name.toLowerCase());
+    Option known = FunctionRegistry$.MODULE$.builtin().lookupFunction(function);
+    return known.isDefined()
+        && ((ExpressionInfo) known.get()).getClassName().equals(Cast.class.getName())
+        && CatalystSqlParser$.MODULE$.parseExpression(text) instanceof UnresolvedFunction;
+  }
+
+  /** What a node was parsed from; null where Spark does not say. */
+  private static String textOf(Origin origin) {
     if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) {
-      return true;
+      return null;
     }
     int first = ((Integer) origin.startIndex().get()).intValue();
     int last = ((Integer) origin.stopIndex().get()).intValue();
-    String text = (String) origin.sqlText().get();
-    return text.substring(first, last + 1).toUpperCase(java.util.Locale.ROOT).contains(word);
+    return ((String) origin.sqlText().get()).substring(first, last + 1);
   }
 
   /** The names of a class's parameters: those of its fields, and of its second list of them. */

@@ -10,7 +10,6 @@ from enum import StrEnum
 from itertools import dropwhile, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, plain, quote
 from dt_jupyter.spark.compiled_java import session_calls
 from dt_jupyter.spark.modes import is_connect
@@ -169,12 +168,8 @@ _EXPLICIT = re.compile(rf"SELECT {_NAMED}(?:, {_NAMED})* FROM \(\n")
 
 
 def qualified_text(text: str, schema: str) -> str:
-    """With the schema of each table that has none; as it is where only Spark can parse it."""
-    try:
-        places = table_places(text)
-    except Refused:
-        return text
-    for parts, start, _, _ in sorted(places, key=lambda p: -p[1]):
+    """With the schema of each table that has none."""
+    for parts, start, _, _ in sorted(table_places(text), key=lambda p: -p[1]):
         if len(parts) == 1:
             text = f"{text[:start]}{plain(schema)}.{text[start:]}"
     return text

@@ -1,29 +1,8 @@
-from .binding.binder import (
-    Table as Table,
-    View as View,
-    bind as bind,
-    reads_by_function as reads_by_function,
-    require_bounded as require_bounded,
-    table_places as table_places,
-)
+from .binding.binder import Table as Table, View as View, bind as bind
 from .binding.column_lineage import column_sources as column_sources
-from .binding.dialect import (
+from .dialect import (
     WholeSpark as WholeSpark,
     has_other_precedence as has_other_precedence,
-)
-from .binding.growing_condition import (
-    columns_in as columns_in,
-    containing as containing,
-    only_grows as only_grows,
-)
-from .binding.local_rows import without_job as without_job
-from .binding.moved_schema import (
-    columns_by_schema as columns_by_schema,
-    move_schema as move_schema,
-    move_schema_in_statement as move_schema_in_statement,
-)
-from .binding.user_functions import (
-    called_functions as called_functions,
     is_free_function as is_free_function,
 )
 from .emit.hashing import (
@@ -39,6 +18,11 @@ from .grammar.functions import (
     find_parameters as find_parameters,
     qualified_name as qualified_name,
     replace_spans as replace_spans,
+)
+from .grammar.growing_condition import (
+    columns_in as columns_in,
+    containing as containing,
+    only_grows as only_grows,
 )
 from .grammar.magic_cell import (
     CellKind as CellKind,
@@ -66,6 +50,11 @@ from .grammar.magic_specs import (
     MagicOption as MagicOption,
     MagicSpec as MagicSpec,
     usage as usage,
+)
+from .grammar.moved_schema import (
+    columns_by_schema as columns_by_schema,
+    move_schema as move_schema,
+    move_schema_in_statement as move_schema_in_statement,
 )
 from .grammar.options import (
     REDUCTIONS as REDUCTIONS,
@@ -106,6 +95,13 @@ from .grammar.statement_values import (
     Unsupported as Unsupported,
 )
 from .grammar.subquery_dml import as_merge as as_merge
+from .grammar.table_places import (
+    TablePlace as TablePlace,
+    named_tables as named_tables,
+    reads_by_function as reads_by_function,
+    require_bounded as require_bounded,
+    table_places as table_places,
+)
 from .grammar.table_properties import require_table_properties as require_table_properties
 from .grammar.task_block import block_script as block_script
 from .grammar.task_condition import Condition as Condition, parse_condition as parse_condition
@@ -117,14 +113,17 @@ from .grammar.timed_relations import (
     relations_in as relations_in,
 )
 from .grammar.unsupported import later as later
+from .text.called_functions import called_functions as called_functions
 from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
+from .text.deep_stack import deep as deep
 from .text.item_names import unnamed_items as unnamed_items
 from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
-from .text.limits import is_large as is_large
+from .text.limits import is_large as is_large, refuse_large as refuse_large
 from .text.literals import escape_quotes as escape_quotes, literal as literal
+from .text.local_rows import without_job as without_job
 from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by
 from .text.one_query import require_one_query as require_one_query
 from .text.places import position as position, underline as underline

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sqlglot import exp, parse_one
 
 from dt_jupyter.ivm import Expr
-from dt_jupyter.sql.binding.dialect import SparkAsWritten
 from dt_jupyter.sql.binding.scalars import scalar
+from dt_jupyter.sql.dialect import SparkAsWritten
 
 
 def read(text: str, **ids: str) -> Expr:

@@ -63,11 +63,9 @@ SELECT id, sum(v) OVER (PARTITION BY k) FROM t
 SELECT k, max(sum(v)) OVER () FROM t GROUP BY k
 SELECT k, sum(v), rank() OVER (ORDER BY sum(v) DESC) FROM t GROUP BY k
 SELECT k, sum(v) s FROM t GROUP BY k QUALIFY rank() OVER (ORDER BY s DESC) = 1
-SELECT k, sum(v) s FROM t GROUP BY k HAVING sum(v) > 0 QUALIFY rank() OVER (ORDER BY sum(v) DESC) <= 2
 SELECT id FROM t QUALIFY rank() OVER (PARTITION BY k ORDER BY v) = 1
 SELECT id, rank() OVER (PARTITION BY k ORDER BY v) r FROM t QUALIFY r = 1
 SELECT sum(v) OVER w FROM t WINDOW w AS (PARTITION BY k)
-SELECT sum(v) OVER w, rank() OVER (w ORDER BY v) FROM t WINDOW w AS (PARTITION BY k)
 SELECT sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM t
 SELECT sum(v) OVER (PARTITION BY k ORDER BY v RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM t
 SELECT id, count(*) OVER (PARTITION BY k ORDER BY v, id, f ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t
@@ -101,11 +99,9 @@ VALUES (1), (2)
 SELECT * FROM VALUES (1, 'a'), (2, 'b') AS x(a, b)
 SELECT * FROM VALUES (1, 'a'), (2, 'b')
 SELECT t.id, x.a FROM t JOIN VALUES (1, 'a'), (2, 'b') AS x(a, b) ON t.k = x.b
-SELECT id FROM t WHERE k IN (VALUES ('a'), ('b'))
 SELECT count(*) FROM t
 SELECT count(*), sum(v) FROM t WHERE v > 100
 SELECT sum(v) FROM t HAVING sum(v) > 1
-SELECT count(*) FROM t GROUP BY ()
 SELECT count(*) FROM t GROUP BY ALL
 SELECT count(*) + (SELECT count(*) FROM u) FROM t
 SELECT k, collect_set(v) FROM t GROUP BY k
@@ -155,7 +151,6 @@ SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > 1) AS m FROM t
 SELECT id, (SELECT DISTINCT k FROM u WHERE u.k = t.k) AS m FROM t
 SELECT id, (SELECT name FROM u WHERE u.k = t.k AND u.id = t.id GROUP BY name) AS m FROM t
 SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY u.k) AS m FROM t
-SELECT id, (SELECT count(*) FROM u GROUP BY ()) AS m FROM t
 SELECT id FROM t WHERE (SELECT count(*) FROM u WHERE u.k = t.k) = 0
 SELECT id FROM t WHERE 0 = (SELECT count(*) FROM u WHERE u.k = t.k)
 SELECT id FROM t WHERE (SELECT count(*) FROM u WHERE u.k = t.k) = (SELECT count(*) FROM w WHERE w.k = t.k)
@@ -170,8 +165,6 @@ SELECT id FROM t WHERE v IN (1, (SELECT max(id) FROM u))
 SELECT t.id FROM t JOIN (SELECT k, max(id) m FROM u GROUP BY k) g ON t.k = g.k AND t.v < g.m
 SELECT k, sum(v) FROM t WHERE k IN (SELECT k FROM u) GROUP BY k HAVING sum(v) IN (SELECT x FROM w)
 SELECT k, sum(v) FROM t GROUP BY k HAVING sum(v) NOT IN (SELECT x FROM w WHERE x IS NOT NULL)
-SELECT k, (SELECT max(id) FROM u WHERE u.k = t.k) m, count(*) FROM t GROUP BY k
-SELECT k, (SELECT max(id) FROM u WHERE u.k = t.k) + sum(v) m FROM t GROUP BY k
 SELECT k, count(*) FROM t GROUP BY k HAVING count(*) > (SELECT avg(c) FROM (SELECT count(*) c FROM t GROUP BY k))
 SELECT k, sum(v) OVER (PARTITION BY (SELECT max(id) FROM u)) FROM t
 SELECT k, rank() OVER (ORDER BY (SELECT max(id) FROM u WHERE u.k = t.k)) FROM t
@@ -188,7 +181,6 @@ SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id + 1 = t.v + 2)
 SELECT id, (SELECT name FROM u WHERE u.k = t.k) AS m FROM t
 SELECT id FROM t WHERE EXISTS ((SELECT 1 FROM u WHERE u.k = t.k)) OR v > 1
 SELECT id FROM t WHERE EXISTS ((SELECT 1 FROM u WHERE u.k = t.k))
-SELECT id FROM t WHERE k IN ((SELECT k FROM u))
 SELECT id FROM t WHERE ((SELECT count(*) FROM u)) > 1
 SELECT id FROM t WHERE v > (SELECT max(id) FROM u) AND v < (SELECT max(x) FROM w)
 SELECT id FROM t WHERE if(v > (SELECT max(id) FROM u), true, false)
@@ -253,8 +245,6 @@ SELECT k FROM (SELECT k FROM t UNION ALL SELECT k FROM u) GROUP BY k HAVING coun
 SELECT `a b`, sum(`c``d`) OVER (PARTITION BY `e.f` ORDER BY `select`, `ünï`) FROM `odd t`
 SELECT k, sum(v) s, s + 1 AS s1 FROM t GROUP BY k
 SELECT k, sum(v) s, s + 1 AS s1 FROM t GROUP BY k HAVING s1 > 2
-SELECT k, sum(v) s, rank() OVER (ORDER BY s) AS r FROM t GROUP BY k
-SELECT v + 1 AS a, rank() OVER (ORDER BY a) r FROM t
 SELECT k, count(*) FROM t GROUP BY k HAVING count(*) = (SELECT max(c) FROM (SELECT count(*) c FROM t t2 GROUP BY t2.k) q)
 SELECT lag(v) OVER (PARTITION BY k ORDER BY id, v, f) FROM t
 SELECT lag(v, 1, 0) OVER (PARTITION BY k ORDER BY id, v, f), lead(v, 2) OVER (PARTITION BY k ORDER BY id DESC, v DESC, f DESC) FROM t
@@ -266,7 +256,6 @@ SELECT percent_rank() OVER (ORDER BY v), cume_dist() OVER (ORDER BY v), dense_ra
 SELECT ntile(2) OVER (ORDER BY id, k, v, f) FROM t
 SELECT count(*) FILTER (WHERE v > 1) OVER (PARTITION BY k) FROM t
 SELECT sum(v) FILTER (WHERE f > 1) OVER (PARTITION BY k) FROM t
-SELECT count(DISTINCT v) OVER (PARTITION BY k) FROM t
 SELECT sum(v) OVER (ORDER BY id, k, v, f ROWS UNBOUNDED PRECEDING) FROM t
 SELECT sum(v) OVER (ORDER BY id, k, v, f ROWS 1 PRECEDING) FROM t
 SELECT sum(v) OVER (ORDER BY v DESC NULLS LAST) FROM t
@@ -336,8 +325,6 @@ SELECT -v AS v, id FROM t ORDER BY v, id LIMIT 2
 SELECT k, count(*) AS n FROM t GROUP BY k ORDER BY count(*) DESC, k LIMIT 2
 SELECT k, count(*) AS n FROM t GROUP BY k ORDER BY 2 DESC, 1 LIMIT 1
 SELECT k, rank() OVER (ORDER BY k) r FROM t ORDER BY r DESC, k LIMIT 2
-SELECT k, rank() OVER (ORDER BY k) r FROM t ORDER BY rank() OVER (ORDER BY k) DESC, k LIMIT 2
-(SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 2) UNION ALL (SELECT id, id, k, name FROM u ORDER BY id, k, name LIMIT 1)
 ((SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 4) ORDER BY v, id, k, f LIMIT 2)
 SELECT * FROM (SELECT id, v FROM t ORDER BY id, v LIMIT 4) ORDER BY v, id LIMIT 2
 SELECT count(*) FROM (SELECT id FROM t ORDER BY id LIMIT 4)
@@ -347,9 +334,8 @@ SELECT id, a, b FROM t LATERAL VIEW inline(array(struct(v, f))) x AS a, b
 SELECT explode(array(max(v), 1)) FROM t
 SELECT k, explode(array(sum(v), count(*))) AS e FROM t GROUP BY k
 SELECT id, e FROM (SELECT id, explode(array(v, f)) e FROM t) WHERE e > 1
-SELECT id, explode(split(k, ',')) FROM t
 SELECT DISTINCT explode(array(v, f)) AS e FROM t
-SELECT explode(array(v, f)) AS e, row_number() OVER (ORDER BY id, v, f, k) r FROM t
+SELECT explode(array(v, f)) AS e, rank() OVER (ORDER BY id, v, f, k) r FROM t
 SELECT explode(array(v, f)) AS e FROM t ORDER BY e LIMIT 2
 SELECT id FROM t WHERE v IN (SELECT explode(array(id, 2)) FROM u)
 SELECT id, (SELECT sum(r) FROM (SELECT k, rank() OVER (ORDER BY id) r FROM u) q WHERE q.k = t.k) FROM t
@@ -365,14 +351,12 @@ SELECT id FROM t WHERE v BETWEEN 1 AND 2 AND k LIKE 'a%' AND k RLIKE 'a'
 SELECT id FROM t WHERE k IS DISTINCT FROM 'a'
 SELECT id DIV 2, v % 2, v / 2 FROM t
 SELECT CAST(v AS STRING) || k FROM t
-SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k GROUP BY ()) m FROM t
 SELECT count(*) FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)
 SELECT count(*) FROM t t1 WHERE t1.v > (SELECT avg(v) FROM t t2 WHERE t2.k = t1.k)
 SELECT k, count(*) FROM t t1 WHERE t1.v > (SELECT avg(v) FROM t t2 WHERE t2.k = t1.k) GROUP BY k HAVING count(*) >= (SELECT min(c) FROM (SELECT count(*) c FROM u GROUP BY k) q)
 SELECT id FROM t WHERE k = (SELECT min(k) FROM u) AND v IN (SELECT x FROM w WHERE w.k = t.k) AND NOT EXISTS (SELECT 1 FROM w WHERE w.y = t.v)
 SELECT t.id FROM t JOIN u ON t.k = u.k WHERE u.id > (SELECT avg(x) FROM w WHERE w.k = u.k) AND t.v NOT IN (SELECT y FROM w WHERE y IS NOT NULL)
 SELECT (SELECT max(id) FROM u WHERE u.k = q.k) FROM (SELECT k, count(*) FROM t GROUP BY k) q
-SELECT k, (SELECT max(id) FROM u WHERE u.k = t.k) m FROM t GROUP BY k HAVING (SELECT max(id) FROM u WHERE u.k = t.k) > 1
 SELECT DISTINCT (SELECT max(id) FROM u WHERE u.k = t.k) FROM t
 SELECT x FROM (SELECT id AS x FROM t UNION ALL SELECT id FROM u) WHERE x IN (SELECT y FROM w)
 SELECT id FROM t WHERE id IN (SELECT id FROM t WHERE id IN (SELECT id FROM t WHERE id > 1))
@@ -408,7 +392,6 @@ SELECT named_struct('a', v).a FROM t
 SELECT s.k FROM (SELECT named_struct('k', k) AS s FROM t) q
 SELECT q.s.k FROM (SELECT named_struct('k', k) AS s FROM t) q
 SELECT arr[0] FROM a
-SELECT id, k FROM t WHERE (id, k) = (1, 'a')
 SELECT struct(id, k) AS s, count(*) FROM t GROUP BY struct(id, k)
 SELECT count(*) FILTER (WHERE k IN ('a')) OVER () FROM t
 SELECT max(v) FROM t WHERE k IN (SELECT k FROM u) HAVING max(v) > (SELECT min(x) FROM w)
@@ -416,11 +399,8 @@ SELECT k, count(*) c FROM t GROUP BY k ORDER BY c DESC, k LIMIT 1 OFFSET 1
 SELECT id, (SELECT count(*) FROM u HAVING count(*) > 3) FROM t
 SELECT id, (SELECT count(*) FROM u ORDER BY 1 LIMIT 1 OFFSET 1) FROM t
 SELECT id, (SELECT explode(array(count(*))) FROM u) FROM t
-SELECT id, (SELECT count(*) FROM u QUALIFY rank() OVER (ORDER BY count(*)) > 1) FROM t
-SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ()) FROM t
 SELECT id, (SELECT count(*) FROM u WHERE u.k = t.k GROUP BY ALL) FROM t
 SELECT id FROM t WHERE v IN (SELECT explode(array(id, 2)) FROM u WHERE u.k = t.k)
-SELECT sum(v) OVER W FROM t WINDOW w AS (PARTITION BY k)
 SELECT sum(v) OVER (w) FROM t WINDOW w AS (PARTITION BY k)
 WITH src_0 AS (SELECT k FROM u) SELECT src_0.k FROM src_0 JOIN t ON t.k = src_0.k
 WITH src_1 AS (SELECT k FROM u) SELECT t.id FROM t JOIN w ON t.k = w.k WHERE t.k IN (SELECT k FROM src_1)
@@ -450,7 +430,6 @@ SELECT approx_count_distinct(v) FROM t
 SELECT k, sort_array(collect_set(v)) FROM t GROUP BY k
 SELECT k, size(collect_list(v)) FROM t GROUP BY k
 SELECT k, collect_list(DISTINCT v) FROM t GROUP BY k
-SELECT * FROM t WHERE k IN ('a', 'b') AND (v, id) IN ((1, 2), (2, 3))
 SELECT * FROM t a JOIN t b USING (id, k)
 SELECT * FROM t a LEFT JOIN t b USING (id, k) WHERE b.v IS NULL
 SELECT a.k, b.k FROM t a FULL JOIN u b USING (k)
@@ -558,7 +537,6 @@ SELECT DISTINCT k, count(*) AS n, rank() OVER (ORDER BY count(*)) AS r FROM t GR
 SELECT DISTINCT k, sum(v) OVER (PARTITION BY k) AS s FROM t ORDER BY s, k LIMIT 2
 SELECT DISTINCT k, count(*) OVER (PARTITION BY v) + 1 AS n FROM t QUALIFY rank() OVER (PARTITION BY k ORDER BY v) = 1
 SELECT id, bool_or(v > 1) OVER (PARTITION BY k ORDER BY id) AS b FROM t
-SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS m FROM t GROUP BY k
 SELECT k, listagg(DISTINCT k, '-') AS l FROM t GROUP BY k
 SELECT t.id, x.m, x.c FROM t, LATERAL (SELECT max(id) AS m, count(*) AS c FROM u WHERE u.k = t.k) AS x
 SELECT t.id, x.m FROM t, LATERAL (SELECT max(id) + 1 FROM u WHERE u.k = t.k) AS x(m)
@@ -570,7 +548,6 @@ SELECT t.id, x.b FROM t LEFT JOIN LATERAL (SELECT id FROM u WHERE id < t.v) x(b)
 SELECT t.id, x.one FROM t, LATERAL (SELECT 1 AS one) x
 SELECT t.id, x.s FROM t, LATERAL (SELECT sum(id) AS s FROM u) x
 SELECT t.id, x.name, x.c FROM t, LATERAL (SELECT name, count(*) AS c FROM u WHERE u.k = t.k GROUP BY name) x
-SELECT t.id, x.id AS j, y.x AS z FROM t, LATERAL (SELECT id FROM u WHERE u.k = t.k) x, LATERAL (SELECT x FROM w WHERE w.y = x.id) y
 SELECT t.k, sum(x.c) FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.k = t.k) x GROUP BY t.k
 SELECT t.id FROM t WHERE EXISTS (SELECT 1 FROM u, LATERAL (SELECT u.id + 1 AS n) x WHERE u.k = t.k AND x.n > 1)
 SELECT id, (SELECT id FROM u WHERE u.k = t.k ORDER BY id DESC LIMIT 1) AS m FROM t
@@ -615,7 +592,6 @@ SELECT id, (SELECT max(v) FROM t y WHERE y.v < t.v) AS below FROM t
 SELECT id, (SELECT count(*) FROM u WHERE u.id < t.v AND u.k = t.k) AS n, (SELECT sum(u.id) + 1 FROM u WHERE u.id BETWEEN t.v - 1 AND t.v + 1) AS s FROM t
 SELECT id FROM t WHERE v > (SELECT avg(id) FROM u WHERE u.k <> t.k)
 SELECT id FROM t WHERE EXISTS (SELECT y.k FROM t y WHERE y.v > t.v GROUP BY y.k HAVING count(*) > 1)
-SELECT k, sum(v) AS s, (SELECT min(u.id) FROM u WHERE u.k > t.k) AS m FROM t GROUP BY k
 SELECT id, (SELECT y.id FROM t y WHERE y.v <= t.v AND y.k = t.k ORDER BY y.v DESC, y.id DESC LIMIT 1) AS latest FROM t
 SELECT t.id, x.c FROM t, LATERAL (SELECT count(*) AS c FROM u WHERE u.id > t.v) x
 SELECT id, (SELECT max(id) FROM u WHERE u.k = t.k AND u.id > t.v) AS m FROM t

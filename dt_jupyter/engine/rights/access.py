@@ -346,7 +346,7 @@ class Access:
 
     def hides_rows_of(self, query: str, schema: str) -> str | None:
         """As `hides_errors`, of a query."""
-        with suppress(DTError):  # what sqlglot does not parse hides them
+        with suppress(DTError):  # what is too deep to be read hides them
             names = {name_of(parts, schema) for parts, *_ in table_places(query)}
             if self._may_read_below(names):
                 return None

@@ -6,11 +6,8 @@ wrongly is caught by the check at creation, which compares it with the text itse
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -23,7 +20,6 @@ from dt_jupyter.ivm import (
     Ids,
     Project,
     Refusal,
-    Refused,
     Rel,
     Rows,
     Scan,
@@ -33,9 +29,9 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.sql.binding.dialect import SparkAsWritten, WholeSpark
 from dt_jupyter.sql.binding.from_clause import open_brackets
 from dt_jupyter.sql.binding.joins import refuse_merged
+from dt_jupyter.sql.binding.large_texts import balance, refuse_large_text
 from dt_jupyter.sql.binding.limit_clause import Ctes, is_ordered, top
 from dt_jupyter.sql.binding.negations import push_negations
 from dt_jupyter.sql.binding.pivots import expand_pivots
@@ -45,27 +41,11 @@ from dt_jupyter.sql.binding.select import Select
 from dt_jupyter.sql.binding.subqueries import Bound
 from dt_jupyter.sql.binding.table_functions import made_rows, sampled, table_rows
 from dt_jupyter.sql.binding.time_windows import name_time_windows
+from dt_jupyter.sql.dialect import SparkAsWritten, WholeSpark
 from dt_jupyter.sql.text.common_tables import recursive_tables
-from dt_jupyter.sql.text.limits import (
-    MOST_SELECTS,
-    balance,
-    refuse_large,
-    refuse_large_text,
-    require_few_relations,
-    too_many,
-)
+from dt_jupyter.sql.text.deep_stack import deep
+from dt_jupyter.sql.text.limits import MOST_SELECTS, refuse_large, too_many
 from dt_jupyter.sql.text.token_guard import guard
-
-_STACK = 256 * 1024 * 1024
-_DEPTH = 20_000
-_deep = threading.Lock()
-_MAKE_ROWS = frozenset({
-    "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
-    "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer",
-    "sql_keywords", "collations",
-})  # fmt: skip
-"""Table functions of Spark that read no table."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -108,59 +88,6 @@ def bind(query: str, resolve: Resolve, builtins: frozenset[str]) -> Rel:
     return deep(lambda: _Binder(resolve, builtins).bind(query))
 
 
-def require_bounded(query: str) -> None:
-    """DT-1004 for a text whose common tables come to more relations than Spark analyses in a
-    moment. Raises Refused if sqlglot cannot parse the text."""
-    guard(query)
-    deep(lambda: require_few_relations(_parse(query)))
-
-
-def table_places(query: str, *, fixed: bool = True) -> list[tuple[tuple[str, ...], int, int, bool]]:
-    """Where a query names tables: (parts, start, end, whether an alias follows), CTEs left out,
-    and table functions; without `fixed` those too that it reads as of a time of its own.
-
-    Offsets in characters, end exclusive. Raises Refused if sqlglot cannot parse the text.
-    """
-    guard(query)
-
-    def find() -> list[tuple[tuple[str, ...], int, int, bool]]:
-        places = []
-        for table in _tables(_parse(query)):
-            if not _is_named(table) or (_is_fixed(table) and not fixed):
-                continue
-            metas = [p.meta for p in table.parts]
-            if not all("start" in m for m in metas):
-                raise refuse(Refusal.EXPRESSION, what=f"the place of {table.name} is unknown")
-            parts = tuple(str(p.this) for p in table.parts)
-            places.append((parts, metas[0]["start"], metas[-1]["end"] + 1, bool(table.alias)))
-        return places
-
-    return deep(find)
-
-
-def reads_by_function(query: str) -> bool:
-    """Whether a table function of the query may read tables: all but those that make their rows
-    of their arguments alone. Also where sqlglot cannot parse the text."""
-
-    def find() -> bool:
-        return any(
-            table.find(exp.Query) is not None or _function(table) not in _MAKE_ROWS
-            for table in _tables(_parse(query))
-            if not _is_named(table)
-        )
-
-    try:
-        return deep(find)
-    except Refused:
-        return True
-
-
-def _function(table: exp.Table) -> str:
-    called = table.this
-    name = called.name if isinstance(called, exp.Anonymous) else called.sql_name()
-    return str(name).lower()
-
-
 def _is_named(table: exp.Table) -> bool:
     """Not a function that gives a table."""
     return isinstance(table.this, exp.Identifier)
@@ -169,32 +96,6 @@ def _is_named(table: exp.Table) -> bool:
 def _is_fixed(table: exp.Table) -> bool:
     """Read by VERSION AS OF or TIMESTAMP AS OF."""
     return bool(table.args.get("version") or table.args.get("when"))
-
-
-def deep(fn: Callable[[], T]) -> T:
-    """Runs `fn` with a stack that holds the nesting which `guard` allows."""
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(fn())
-        except BaseException as e:
-            failure.append(e)
-
-    with _deep:
-        size, limit = threading.stack_size(_STACK), sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, _DEPTH))
-        try:
-            thread = threading.Thread(target=run, name="dt-bind")
-            thread.start()
-        finally:
-            threading.stack_size(size)
-        thread.join()
-        sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return outcome[0]
 
 
 def _parse(query: str) -> exp.Expr:

@@ -8,7 +8,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
 
-from dt_jupyter.sql.binding.binder import deep
+from dt_jupyter.sql.text.deep_stack import deep
 from dt_jupyter.sql.text.token_guard import guard
 
 _MOST_COLUMNS = 100

@@ -20,10 +20,10 @@ from dt_jupyter.ivm import (
     match,
     refuse,
 )
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import generator
 from dt_jupyter.sql.binding.scalars import scalar
 from dt_jupyter.sql.binding.scope import Key, NamedRelation, check_parts, conjuncts, split_conjuncts
+from dt_jupyter.sql.dialect import WholeSpark
 
 _ANY = "*"
 _KINDS = {"SEMI": MatchKind.SEMI, "ANTI": MatchKind.ANTI}

@@ -22,8 +22,8 @@ from dt_jupyter.ivm import (
     refuse,
 )
 from dt_jupyter.sql.binding.aggregation import aggregates
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Scope
+from dt_jupyter.sql.dialect import WholeSpark
 
 Ctes = Mapping[str, exp.Expr]
 

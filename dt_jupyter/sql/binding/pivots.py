@@ -18,8 +18,8 @@ from dt_jupyter.ivm import PICKS, Refusal, Refused, refuse
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name
 from dt_jupyter.sql.binding.aggregation import aggregates, is_aggregate
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import function_name
+from dt_jupyter.sql.dialect import WholeSpark
 from dt_jupyter.sql.text.limits import too_many
 
 MOST_PIVOTS = 20

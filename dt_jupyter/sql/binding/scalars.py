@@ -27,7 +27,7 @@ from dt_jupyter.ivm import (
     SortOrder,
     refuse,
 )
-from dt_jupyter.sql.binding.dialect import WholeSpark, is_known_function
+from dt_jupyter.sql.dialect import WholeSpark, is_known_function
 
 _COLUMN, _BEGIN, _END = "\ue000", "\ue001", "\ue002"
 """Private use: around column ids, and where a node begins and ends, while sqlglot writes it."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dt_jupyter.ivm import Cast, Expr, Filter, Ids, Join, Refusal, Rel, Split, refuse, with_columns
-from dt_jupyter.sql.binding.dialect import WholeSpark
+from dt_jupyter.sql.binding.large_texts import is_plain
 from dt_jupyter.sql.binding.scalars import check_scalar, scalar
-from dt_jupyter.sql.text.limits import is_plain
+from dt_jupyter.sql.dialect import WholeSpark
 
 
 @dataclass(frozen=True)

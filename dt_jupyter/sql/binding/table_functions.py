@@ -7,11 +7,11 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dt_jupyter.ivm import Filter, Ids, Refusal, Rel, Rows, refuse, sample_condition
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.generators import column_names
 from dt_jupyter.sql.binding.limit_clause import limited_to
 from dt_jupyter.sql.binding.scalars import check_scalar, function_name
 from dt_jupyter.sql.binding.scope import NamedRelation
+from dt_jupyter.sql.dialect import WholeSpark
 
 _RANGE = ("id",)
 

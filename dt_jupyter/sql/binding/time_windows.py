@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dt_jupyter.ivm import Call, Expr, Generate, Refusal, col, expr, refuse
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scalars import function_name
 from dt_jupyter.sql.binding.scope import Scope
+from dt_jupyter.sql.dialect import WholeSpark
 from dt_jupyter.sql.text.literals import literal
 
 _NAME = "window"

@@ -28,8 +28,8 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.sql.binding.aggregate_calls import bare_call, call_name
 from dt_jupyter.sql.binding.aggregation import bound_parts
-from dt_jupyter.sql.binding.dialect import WholeSpark
 from dt_jupyter.sql.binding.scope import Scope
+from dt_jupyter.sql.dialect import WholeSpark
 
 
 def windows(nodes: Iterable[exp.Expr]) -> list[exp.Window]:

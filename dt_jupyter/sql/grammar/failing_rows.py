@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from dt_jupyter.sql.binding.dialect import SparkAsWritten, WholeSpark
+from dt_jupyter.sql.dialect import SparkAsWritten, WholeSpark
 
 _OF_MANY_ROWS = (exp.AggFunc, exp.Window, exp.Query, exp.Exists, exp.Explode, exp.Inline)
 """What a row of the table alone does not tell."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dt_jupyter.model import DTError, Span, error
 from dt_jupyter.sql.grammar.clauses import time_point
 from dt_jupyter.sql.grammar.options import unknown_option
+from dt_jupyter.sql.grammar.relation_pass import FoundRelation
 from dt_jupyter.sql.grammar.relation_words import RelationWords
 from dt_jupyter.sql.grammar.statement_values import Information, TimedRelation, TimePoint
 from dt_jupyter.sql.text.cursor import Cursor
@@ -18,19 +18,6 @@ _END = ("END",)
 KEYWORDS = frozenset({"CHANGES", *_AT, *_END})
 _PARTS = 3
 _ORDER = "Write t CHANGES (INFORMATION => DEFAULT) AT (…) END (…), or t AT (…)."
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRelation:
-    """A relation: its tokens from `first`, the index after them, its place, its name or query, and
-    whether it is a common table expression."""
-
-    first: int
-    after: int
-    place: Span
-    parts: tuple[str, ...] = ()
-    query: Span | None = None
-    common: bool = False
 
 
 class TimeClauses(RelationWords):
@@ -49,7 +36,7 @@ class TimeClauses(RelationWords):
 
     def refuse(self, what: str, index: int) -> None:
         """DT-1001 for a clause at `index`, behind `what`, which has none."""
-        if not self._is_clause(index):
+        if not self.is_clause(index):
             return
         cursor = self.cursor(index)
         raise cursor.fail(
@@ -121,9 +108,9 @@ class TimeClauses(RelationWords):
         """DT-1001 for clauses in another order, given twice, or after the alias."""
         index = cursor.index
         alias = index + (self.word(index) == "AS")
-        if self._is_clause(index):
+        if self.is_clause(index):
             raise self._misplaced(cursor, timed)
-        if self.has_alias(index) and self._is_clause(alias + 1):
+        if self.has_alias(index) and self.is_clause(alias + 1):
             keyword = self.words[alias + 1]
             raise cursor.fail(
                 f"{keyword.text} must be before the alias",
@@ -143,7 +130,8 @@ class TimeClauses(RelationWords):
 
     # -- what the words say -----------------------------------------------------------------------
 
-    def _is_clause(self, index: int) -> bool:
+    def is_clause(self, index: int) -> bool:
+        """Whether a clause of time begins there, that no alias can be."""
         changes = self.word(index) == "CHANGES" and (
             self._names(index + 1) or self._is_point(index + 1, (*_AT, *_END))
         )
@@ -152,7 +140,7 @@ class TimeClauses(RelationWords):
     def _is_changes(self, index: int, found: FoundRelation) -> bool:
         if self.word(index) != "CHANGES":
             return False
-        if self._is_clause(index) or self.has_alias(index + 1):
+        if self.is_clause(index) or self.has_alias(index + 1):
             return True
         if self.sign(index + 1, "(") or self.word(index + 1) == "FROM":
             return False

@@ -1,23 +1,21 @@
-"""Relations read at another time, and the names that a query reads, found in its tokens.
+"""Relations read at another time, and the names that a statement reads, found in its tokens.
 
-One pass follows brackets and clauses to where a relation may stand: after FROM, JOIN, a comma of
-a FROM clause, USING of MERGE, and TABLE t; in subqueries too. What it finds of a text does not
-overlap, so that all of it can be replaced at once: within a timed relation, look again.
+What is found of a text does not overlap, so that all of it can be replaced at once: within a timed
+relation, look again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from dt_jupyter.model import Span, quote
 from dt_jupyter.sql.grammar.functions import qualified_name, replace_spans
-from dt_jupyter.sql.grammar.relation_words import ENDS, RelationWords, part_of
+from dt_jupyter.sql.grammar.relation_pass import FoundRelation, RelationPass
+from dt_jupyter.sql.grammar.relation_words import RelationWords, part_of
 from dt_jupyter.sql.grammar.statement_values import HasData, Information, TimedRelation
-from dt_jupyter.sql.grammar.time_clauses import KEYWORDS, FoundRelation, TimeClauses
+from dt_jupyter.sql.grammar.time_clauses import KEYWORDS, TimeClauses
 from dt_jupyter.sql.text.cursor import Cursor
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
-from dt_jupyter.sql.text.token_guard import SET_OPERATIONS
 
 __all__ = [
     "HasData", "Information", "TimedRelation", "find_current_role", "find_has_data",
@@ -29,13 +27,6 @@ CHANGE_COLUMNS = frozenset({"$ACTION", "$ISUPDATE", "$ROW_ID"})
 _HAS_DATA = "SYSTEM$STREAM_HAS_DATA"
 _LAST_QUERY_ID = "LAST_QUERY_ID"
 _CURRENT_ROLE = "CURRENT_ROLE"
-_QUERY = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
-_NO_READS = frozenset({"SHOW", "DESCRIBE", "DESC", "DELETE", "UPDATE", "MERGE", "USE", "SET",
-                       "ANALYZE", "COPY", "FETCH", "GRANT", "REVOKE"})  # fmt: skip
-_BEFORE_VERB = frozenset(
-    {"BEGIN", "THEN", "ELSE", "DO", "EXPLAIN", "EXTENDED", "FORMATTED", "CODEGEN", "COST"}
-)
-_BEFORE_TABLE = SET_OPERATIONS | {"ALL", "DISTINCT", "AS", "QUERY", "CACHE"} | _BEFORE_VERB
 _BEFORE_TARGET = frozenset({"INTO", "TABLE", "OVERWRITE", "UPDATE", "EXISTS", "VIEW"})
 
 
@@ -132,22 +123,6 @@ def _has_data(script: str, words: Sequence[Token], index: int) -> HasData:
     return HasData(stream, Span(words[index].start, last.end))
 
 
-@dataclass(slots=True)
-class _Frame:
-    """A bracket, or the statement around all of them."""
-
-    query: bool  # FROM begins a clause in it
-    opened: int = -1  # the index of its bracket
-    relation: str = ""  # what stands there as a relation: "bracket", "function", "" for none
-    in_from: bool = False
-    joins: bool = False  # a FROM clause has been seen
-    inserts: bool = False  # INSERT has been seen
-    using: bool = False  # MERGE's USING is to come
-    cte: str = ""  # the common table expression whose body it is
-    ctes: set[str] = field(default_factory=set)
-    inner: int = -1  # where a query in brackets ends that begins it
-
-
 def _scanned(script: str, words: Sequence[Token]) -> _Scan:
     """The pass, once more where a schema is called `changes`: that qualifies no column."""
     qualifiers = frozenset(i for i in range(len(words)) if _qualifies(words, i))
@@ -164,8 +139,8 @@ def _qualifies(words: Sequence[Token], index: int) -> bool:
     return before is None or not (before.sign(".") or before.upper in _BEFORE_TARGET)
 
 
-class _Scan(RelationWords):
-    """The pass over the tokens of a statement, or of a script.
+class _Scan(RelationPass):
+    """The pass with the clauses of time.
 
     `qualifiers` are the places of `changes.`; `names` those of them that begin a relation's name.
     """
@@ -177,162 +152,22 @@ class _Scan(RelationWords):
         self.names: set[int] = set()
         self.timed: list[TimedRelation] = []
         self.reads: list[tuple[tuple[str, ...], Span]] = []
-        self._stack = [self._statement(0)]
-        self._expected = -1  # the index at which a relation stands
-        self._bodies: dict[int, str] = {}  # common table expressions by their bracket
 
     def run(self) -> _Scan:
-        index = 0
-        while index < len(self.words):
-            index = self._step(index)
+        self.scan()
         return self
 
-    def _step(self, index: int) -> int:
-        word, frame = self.words[index], self._stack[-1]
-        if index == self._expected:
-            return self._relation(index)
-        if word.sign("("):
-            self._open(index)
-        elif word.sign(")"):
-            self._close(index)
-        elif word.sign(";") and len(self._stack) == 1:
-            self._stack = [self._statement(index + 1)]
-        elif word.sign(",") and frame.in_from:
-            self._expected = index + 1
-        elif word.sign("|") and self.sign(index + 1, ">"):
-            frame.in_from = False
-        elif word.kind is TokenKind.WORD and not self.sign(index - 1, "."):
-            self._keyword(index)
-        return index + 1
+    def is_timed(self, index: int) -> bool:
+        return self.clauses.is_clause(index)
 
-    # -- brackets ---------------------------------------------------------------------------------
+    def refuse(self, what: str, index: int) -> None:
+        """DT-1001 for a clause of time that stands there."""
+        self.clauses.refuse(what, index)
 
-    def _statement(self, index: int) -> _Frame:
-        first = self.word(index)
-        return _Frame(first not in _NO_READS, using=first == "MERGE")
-
-    def _open(self, index: int, relation: str = "") -> None:
-        frame = _Frame(self.word(index + 1) in _QUERY, index, relation)
-        frame.cte = self._bodies.pop(index, "")
-        self._stack.append(frame)
-
-    def _close(self, index: int) -> None:
-        if len(self._stack) == 1:
-            return
-        frame, parent = self._stack.pop(), self._stack[-1]
-        query = frame.query or frame.inner == index - 1
-        if query and frame.opened == parent.opened + 1:
-            parent.inner = index
-        if frame.cte:
-            parent.ctes.add(frame.cte)
-            if self.sign(index + 1, ","):
-                self._cte(index + 2)
-        if frame.relation and query:
-            inside = Span(self.words[frame.opened].end, self.words[index].start)
-            place = self.span(frame.opened, index + 1)
-            self._keep(FoundRelation(frame.opened, index + 1, place, query=inside))
-        elif frame.relation == "function":
-            self.clauses.refuse("a function", index + 1)
-        elif frame.relation:
-            self.clauses.refuse("brackets without a query", index + 1)
-
-    # -- where relations stand --------------------------------------------------------------------
-
-    def _keyword(self, index: int) -> None:
-        frame, keyword = self._stack[-1], self.words[index].upper
-        if keyword in ENDS or (keyword == "LATERAL" and self.word(index + 1) == "VIEW"):
-            frame.in_from = False
-            frame.query = frame.query or keyword == "SELECT" or keyword in SET_OPERATIONS
-            frame.inserts = frame.inserts or keyword == "INSERT"
-        elif keyword == "FROM" and self._begins_from(index):
-            frame.in_from = frame.joins = True
-            self._expected = index + 1
-        elif keyword == "JOIN" and frame.joins:
-            frame.in_from = True
-            self._expected = index + 1
-        elif keyword == "USING" and frame.using:
-            frame.using = False
-            self._expected = index + 1
-        elif keyword == "MERGE" and self.word(index + 1) in ("INTO", "WITH"):
-            frame.using = frame.using or self._begins_verb(index)
-        elif keyword == "TABLE" and self._begins_table(index):
-            self._expected = index + 1
-        elif keyword == "WITH":
-            self._cte(index + 1 + (self.word(index + 1) == "RECURSIVE"))
-
-    def _begins_from(self, index: int) -> bool:
-        """Not EXTRACT(… FROM …), IS DISTINCT FROM, DELETE FROM, Spark's CHANGES FROM."""
-        before, second, frame = self.word(index - 1), self.word(index - 2), self._stack[-1]
-        if before == "DISTINCT" and second in ("IS", "NOT"):
-            return False
-        if before == "DELETE" and self._begins_verb(index - 1):
-            return False
-        return frame.query and not (before == "CHANGES" and frame.in_from)
-
-    def _begins_verb(self, index: int) -> bool:
-        """Whether a change may begin there, after WITH …, EXPLAIN, or in a script."""
-        return self.sign(index - 1, ")") or self.word(index - 1) in _BEFORE_VERB
-
-    def _begins_table(self, index: int) -> bool:
-        """Whether TABLE is the query TABLE t, or the argument TABLE t or TABLE (t)."""
-        opens = self.sign(index + 1, "(")
-        name = index + 1 + opens
-        if not self.is_name(name) or (opens and not self.sign(self.name_end(name), ")")):
-            return False
-        before = self.words[index - 1] if index else None
-        if before is None or before.text in ("(", ")", "=>", ";"):
-            return True
-        if before.sign(","):
-            return any(frame.relation == "function" for frame in self._stack[-2:])
-        after_target = self._stack[-1].inserts and before.upper not in ("INTO", "OVERWRITE")
-        return before.upper in _BEFORE_TABLE or (after_target and not opens)
-
-    def _cte(self, index: int) -> None:
-        """The head of a common table expression: name [(columns)] [AS] (query)."""
-        if not self.is_name(index):
-            return
-        name, at = part_of(self.words[index]), index + 1
-        if self.sign(at, "(") and self.word(at + 1) not in _QUERY:
-            while at < len(self.words) and not self.words[at].sign(")"):
-                at += 1
-            at += 1
-        while self.word(at) in ("MAX", "RECURSION", "LEVEL") or self.is_number(at):
-            at += 1
-        at += self.word(at) == "AS"
-        if self.sign(at, "("):
-            self._bodies[at] = name.lower()
-            if self.word(index - 1) == "RECURSIVE":
-                self._stack[-1].ctes.add(name.lower())
-
-    def _relation(self, index: int) -> int:
-        """The relation that begins at `index`, if one does; the index to go on from."""
-        index += self.word(index) == "LATERAL"
-        if self.sign(index, "("):
-            self._open(index, "bracket")
-            frame = self._stack[-1]
-            if not frame.query:
-                frame.in_from = frame.joins = True
-                self._expected = index + 1
-            return index + 1
-        if self.word(index) == "VALUES":
-            self._stack[-1].in_from = False
-            return index + 1
-        if not self.is_name(index):
-            self._expected = -1
-            return index
-        after = self.name_end(index)
-        if index in self.qualifiers:
-            self.names.add(index)
-        if self.sign(after, "("):
-            self._open(after, "function")
-            return after + 1
-        parts = tuple(map(part_of, self.words[index:after:2]))
-        place, common = self.span(index, after), self._is_cte(parts)
-        self._keep(FoundRelation(index, after, place, parts, common=common))
-        return after
-
-    def _keep(self, found: FoundRelation) -> None:
+    def keep(self, found: FoundRelation) -> None:
         """Keeps a relation as a read or as timed, by what follows it."""
+        if found.first in self.qualifiers:
+            self.names.add(found.first)
         timed, start = self.clauses.read(found), found.place.start
         if self.timed and self.timed[-1].span.start <= start < self.timed[-1].span.end:
             return  # in the point's expression
@@ -344,6 +179,3 @@ class _Scan(RelationWords):
             self.timed.append(timed)
         elif found.query is None and not found.common:
             self.reads.append((found.parts, found.place))
-
-    def _is_cte(self, parts: tuple[str, ...]) -> bool:
-        return len(parts) == 1 and any(parts[0].lower() in frame.ctes for frame in self._stack)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import types as T
 
-import dt_jupyter.definition.compile as compiled
 import dt_jupyter.definition.define as define
 import dt_jupyter.definition.validate.creation_check as guard
 import dt_jupyter.definition.validate.sandbox as sandbox
@@ -24,9 +23,10 @@ import dt_jupyter.refresh.protocol as run
 import dt_jupyter.spark.jobs as jobs
 import dt_jupyter.sql.emit.state_sql as maintain
 from dt_jupyter.definition.compile import compile_query
+from dt_jupyter.definition.query_meaning import Functions, QueryText, empty_relation
 from dt_jupyter.definition.validate.creation_check import Verdict, check
 from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
-from dt_jupyter.model import Name, Source, SourceKind
+from dt_jupyter.model import Definition, Name, Source, SourceKind
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
@@ -68,18 +68,15 @@ class Subject:
             Name("default", n): Source(Name("default", n), SourceKind.DELTA, n, None)
             for n in self.schemas
         }
-        empty = {n: compiled.empty_relation(s) for n, s in self.schemas.items()}
+        empty = {n: empty_relation(s) for n, s in self.schemas.items()}
         fields = self.spark.sql(_pinned(self.query, empty)).schema.fields
+        columns = tuple((f.name, f.dataType.simpleString(), None) for f in fields)
         found = compile_query(
             self.spark,
-            self.query,
-            "default",
-            tuple(f.name for f in fields),
-            tuple(f.dataType.simpleString() for f in fields),
-            sources,
-            {},
-            builtins(self.spark),
+            QueryText(self.query, "default", sources, {}),
+            Functions(builtins(self.spark), frozenset()),
             self.schemas,
+            Definition(self.query, {}, columns, tuple(sources.values())),
         )
 
         def original(relations: Mapping[str, str]) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dt_jupyter.definition import define
 from tests.spark.engine_lab import Lab
 
 if TYPE_CHECKING:
@@ -63,16 +62,13 @@ def tables(shared_lab: Lab) -> Lab:
 
 @pytest.fixture(scope="module")
 def made(tables: Lab) -> Lab:
-    """Every definition, its reading compared with Spark's."""
+    """Every definition."""
     lab = tables
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(define, "second_opinion", COMPARED)
-        for i, query in enumerate(ALL.values()):
-            lab.dynamic_table(f"d{i}", query)
+    for i, query in enumerate(ALL.values()):
+        lab.dynamic_table(f"d{i}", query)
     return lab
 
 
-COMPARED = define.second_opinion
 ALL = ROWS | INCREMENTAL | FULL
 
 

@@ -1,14 +1,11 @@
-"""Tables whose texts sqlglot by itself would read otherwise than Spark: quotes in quotes, functions
-that it knows from elsewhere. They hold what Spark gives, and are moved by their changes."""
+"""Tables whose texts other readers of SQL read otherwise than Spark: quotes in quotes, functions of
+the same name. They hold what Spark gives, and are moved by their changes."""
 
 from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.definition import define
-from dt_jupyter.definition.second_opinion import second_opinion
 from dt_jupyter.spark import DROPS_QUOTES, confs
-from dt_jupyter.sql.binding import dialect
 from tests.spark.engine_lab import Lab
 
 AT_CREATION = [
@@ -61,25 +58,6 @@ def test_a_picked_value_is_one_of_spark(made: Lab) -> None:
     assert made.refresh("d") == "INCREMENTAL"
     known = {row[0] for row in made.sql("SELECT string(parse_json(j)) FROM t")}
     assert {m for _, m in made.rows("d")} <= known
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["SELECT k, s FROM t WHERE s = 'O''Brien'",
-     "SELECT g, max_by(s, k) AS m FROM t WHERE s <> 'O''Brien' GROUP BY g"],
-)  # fmt: skip
-def test_a_reader_that_is_wrong_is_not_believed(
-    made: Lab, monkeypatch: pytest.MonkeyPatch, query: str
-) -> None:
-    """Neither by tables of which the check at creation sees no row that it is wrong about."""
-    monkeypatch.setattr(dialect, "_with_escaped_quotes", lambda sql: sql)
-    monkeypatch.setattr(define, "second_opinion", second_opinion)
-    made.dynamic_table("d", query)
-    assert made.mode("d") == "INCREMENTAL"
-    assert "its text was read by Spark's plan of it" in str(made.sql("EXPLAIN DYNAMIC TABLE d"))
-    change(made)
-    assert made.refresh("d") == "INCREMENTAL"
-    assert made.rows("d") == sorted(made.sql(query), key=repr)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_creation_compiles_once_and_samples_without_a_job(
     compile_query, sample = define.compile_query, define.Definer._sample
 
     def compiling(*args: Any) -> Any:
-        compiled.append(args[1])
+        compiled.append(args[1].text)
         return compile_query(*args)
 
     def sampling(self: Any, spark: Any, source: Any, of: Any) -> Any:

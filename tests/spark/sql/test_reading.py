@@ -15,8 +15,8 @@ from sqlglot import parse_one
 from sqlglot.errors import ParseError
 
 from dt_jupyter.spark import builtin_functions
-from dt_jupyter.sql.binding.dialect import SparkAsWritten, WholeSpark
 from dt_jupyter.sql.binding.scalars import CONTEXT_FUNCTIONS, NON_DETERMINISTIC
+from dt_jupyter.sql.dialect import SparkAsWritten, WholeSpark
 
 _LINES = Path(__file__).with_name("expressions.sql").read_text("utf-8").splitlines()
 _AT_ONCE = 40

@@ -38,14 +38,15 @@ from dt_jupyter.ivm import (
     with_keys,
 )
 from dt_jupyter.ivm.rel import End, walk
-from dt_jupyter.sql.binding.binder import Table, bind
 from tests.cases import nightly, some
+from tests.recorded_plans import RecordedPlans
 from tests.unit.ivm_lab import Search
 from tests.unit.small_worlds import SOURCES, Duck, random_world
 
 # -- shapes of joins ------------------------------------------------------------------------------
 
 FACT = "f"
+PLANS = RecordedPlans.of(__file__)
 
 
 def columns(n: int) -> dict[str, tuple[str, ...]]:
@@ -78,8 +79,8 @@ def _names(n: int) -> str:
 
 
 def stages(query: str, n: int) -> tuple[Stage, ...]:
-    known = columns(n)
-    rel = bind(query, lambda p: Table(p[-1], known[p[-1]], None), frozenset())
+    tables = {t: ", ".join(f"{c} INT" for c in names) for t, names in columns(n).items()}
+    rel = PLANS.relation(query, tables)
     names = tuple(f"c{i}" for i in range(len(rel.columns)))
     return compile_stages(rel, names, lambda r: dict.fromkeys(r.columns, "int"))
 

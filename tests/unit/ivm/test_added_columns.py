@@ -20,19 +20,17 @@ from dt_jupyter.ivm import (
     null_before,
     scans,
 )
-from dt_jupyter.sql.binding.binder import Table, bind
+from tests.recorded_plans import RecordedPlans
 
-BUILTINS = frozenset({"sum", "count", "coalesce", "row_number", "struct"})
+PLANS = RecordedPlans.of(__file__)
 BEFORE = {"o": ("a", "b"), "i": ("a", "d")}
 NOW = {"o": ("x", "a", "b"), "i": ("a", "d", "y")}
 ADDED = {"o": frozenset({"x"}), "i": frozenset({"y"})}
 
 
 def bound(text: str, columns: dict[str, tuple[str, ...]]) -> Rel:
-    def resolve(parts: tuple[str, ...]) -> Table:
-        return Table(parts[-1], columns[parts[-1]], None)
-
-    return bind(text, resolve, BUILTINS)
+    tables = {t: ", ".join(f"{c} INT" for c in names) for t, names in columns.items()}
+    return PLANS.relation(text, tables)
 
 
 def null_columns(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from dt_jupyter.ivm import Project
 from dt_jupyter.ivm.continuity import decider_in, only_null_tests
-from dt_jupyter.sql import Table, bind
+from tests.recorded_plans import RecordedPlans
 from tests.unit.expressions import read
 
 MOVES = (
@@ -38,8 +38,10 @@ def test_what_only_moves_with_its_argument_decides_nothing(text: str) -> None:
     assert decider_in(read(text), UNSTABLE) is None
 
 
-def test_the_fields_of_a_struct_are_named_by_the_binder() -> None:
-    bound = bind("SELECT STRUCT(s, 1) AS r FROM t", lambda _: Table("t", ("s",)), frozenset())
+def test_the_fields_of_a_struct_are_named_in_its_calls() -> None:
+    bound = RecordedPlans.of(__file__).relation(
+        "SELECT STRUCT(s, 1) AS r FROM t", {"t": "s DOUBLE"}
+    )
     assert isinstance(bound, Project)
     ((_, e),) = bound.items
     assert e.columns

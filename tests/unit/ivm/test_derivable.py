@@ -6,17 +6,14 @@ import pytest
 
 from dt_jupyter.ivm import Derivation, KeyColumns, Underivable, compile_stages, derivation
 from dt_jupyter.model import quote
-from dt_jupyter.sql.binding.binder import Table, bind
+from tests.recorded_plans import RecordedPlans
 
-BUILTINS = frozenset({"sum", "count", "min", "abs", "upper"})
-COLUMNS = {"o": ("a", "b", "c"), "i": ("a", "d")}
+PLANS = RecordedPlans.of(__file__)
+TABLES = {"o": "a INT, b INT, c INT", "i": "a INT, d INT"}
 
 
 def between(old: str, new: str, *, exact: bool = True) -> Derivation:
-    def resolve(parts: tuple[str, ...]) -> Table:
-        return Table(parts[-1], COLUMNS[parts[-1]], None)
-
-    rels = [bind(text, resolve, BUILTINS) for text in (old, new)]
+    rels = [PLANS.relation(text, TABLES) for text in (old, new)]
     stages = [
         compile_stages(r, tuple(c.partition("_")[0] for c in r.columns), _ints)[-1] for r in rels
     ]

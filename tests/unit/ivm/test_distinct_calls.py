@@ -25,10 +25,11 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.ivm.distinct_calls import group_distinct_arguments
 from dt_jupyter.ivm.explain import tree
-from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import Renderer
+from tests.recorded_plans import RecordedPlans
 from tests.unit.small_worlds import connection, literal_rows, to_duck
 
+PLANS = RecordedPlans.of(__file__)
 COLUMNS = {
     "k": "int",
     "v": "int",
@@ -42,10 +43,7 @@ Row = tuple[Any, ...]
 
 
 def relation(query: str) -> Rel:
-    def resolve(parts: tuple[str, ...]) -> Table | View:
-        return Table(parts[-1], tuple(COLUMNS))
-
-    return bind(query, resolve, frozenset({"median", "array"}))
+    return PLANS.relation(query, {"t": ", ".join(f"{c} {t}" for c, t in COLUMNS.items())})
 
 
 def types(rel: Rel) -> dict[str, str]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dt_jupyter.ivm import Rel, equivalent, simplify
-from dt_jupyter.sql.binding.binder import Table, bind
+from tests.recorded_plans import RecordedPlans
 
-BUILTINS = frozenset({"sum", "count", "abs"})
+PLANS = RecordedPlans.of(__file__)
 
 
 def meaning(query: str, **columns: str) -> Rel:
     """A query over tables with these columns."""
-
-    def resolve(parts: tuple[str, ...]) -> Table:
-        return Table(parts[-1], tuple(columns[parts[-1]].split()), None)
-
-    return simplify(bind(query, resolve, BUILTINS))
+    tables = {t: ", ".join(f"{c} INT" for c in names.split()) for t, names in columns.items()}
+    return simplify(PLANS.relation(query, tables))
 
 
 QUERIES = [
@@ -25,6 +22,7 @@ QUERIES = [
     "SELECT a, c FROM o LEFT JOIN i USING (a, b)",
     "SELECT a FROM o UNION ALL SELECT b FROM o",
     "SELECT a, sum(b) OVER (PARTITION BY c ORDER BY a) AS w FROM o",
+    "SELECT a, sum(b) OVER (PARTITION BY c ORDER BY a) AS w FROM o WHERE c > 1",
     "SELECT DISTINCT c, b FROM o",
     "SELECT a FROM o WHERE EXISTS (SELECT 1 FROM i WHERE i.b = o.c)",
 ]

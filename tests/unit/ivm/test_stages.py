@@ -36,9 +36,9 @@ from dt_jupyter.ivm import (
     walk,
 )
 from dt_jupyter.model.hidden import VISIBLE
-from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import RENDERED, Renderer
 from dt_jupyter.sql.emit.state_sql import GroupSql
+from tests.recorded_plans import RecordedPlans
 from tests.unit.ivm import test_groups, test_mutants
 from tests.unit.ivm_lab import MINUS, PLUS, Search, Term
 from tests.unit.small_worlds import SOURCES, connection, duck_quote, literal_rows, pooled, to_duck
@@ -47,12 +47,13 @@ TABLES = {
     "small": {"k": "int", "d": "double", "x": "decimal(10,2)", "s": "string"},
     "large": {"k": "bigint", "d": "double", "x": "decimal(12,4)", "s": "string"},
 }
-BUILTINS = frozenset({"round", "array"})
+PLANS = RecordedPlans.of(__file__)
 _NAMES = {"integer": "int", "hugeint": "bigint", "varchar": "string"}
 
 
-def resolve(parts: tuple[str, ...]) -> Table | View:
-    return Table(parts[-1], tuple(TABLES[parts[-1]]))
+def bound(query: str) -> Rel:
+    tables = {t: ", ".join(f"{c} {k}" for c, k in cs.items()) for t, cs in TABLES.items()}
+    return PLANS.relation(query, tables)
 
 
 def relation(scan: Scan) -> str:
@@ -76,7 +77,7 @@ def _described(text: str) -> dict[str, str]:
 
 
 def compiled(query: str) -> tuple[Stage, ...]:
-    rel = bind(query, resolve, BUILTINS)
+    rel = bound(query)
     return compile_stages(rel, tuple(f"o{i}" for i in range(len(rel.columns))), types)
 
 
@@ -275,7 +276,7 @@ def test_what_is_put_in_front_of_a_definition_keeps_its_rows() -> None:
     ],
 )
 def test_a_query_is_monotone_where_added_rows_take_none_back(query: str, wanted: bool) -> None:
-    assert monotone(bind(query, resolve, BUILTINS)) is wanted
+    assert monotone(bound(query)) is wanted
 
 
 # -- floats ---------------------------------------------------------------------------------------

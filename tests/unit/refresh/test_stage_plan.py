@@ -24,11 +24,12 @@ from dt_jupyter.refresh.stage_plan import (
     plan_stages,
     resolve_step,
 )
-from dt_jupyter.sql.binding.binder import Table, bind
 from dt_jupyter.sql.emit.state_sql import stage_sql
+from tests.recorded_plans import RecordedPlans
 from tests.unit.delta_logs import Written, add, column, info, metadata, remove
 
-COLUMNS = {"p": ("id", "k", "v"), "q": ("id", "k", "v"), "dim": ("k", "name")}
+PLANS = RecordedPlans.of(__file__)
+TABLES = {"p": "id INT, k INT, v INT", "q": "id INT, k INT, v INT", "dim": "k INT, name INT"}
 NOW = Timestamp.parse("2026-01-01T00:00:00Z")
 QUERY, INITIALISE = StageStatement.QUERY, StageStatement.INITIALISE
 CHANGE, NOTHING = StageStatement.CHANGE, StageStatement.NOTHING
@@ -59,7 +60,7 @@ class Told:
 
 
 def compiled(query: str) -> Compiled:
-    rel = bind(query, lambda p: Table(p[-1], COLUMNS[p[-1]], None), frozenset())
+    rel = PLANS.relation(query, TABLES)
     names = tuple(f"c{i}" for i in range(len(rel.columns)))
     made = compile_stages(rel, names, lambda r: dict.fromkeys(r.columns, "int"))
     stages = []

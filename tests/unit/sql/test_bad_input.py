@@ -7,10 +7,11 @@ import pytest
 
 from dt_jupyter.ivm import SUPPORTED, Refusal, Refused
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.binding.binder import Table, View, bind, require_bounded, table_places
+from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import Renderer
 from dt_jupyter.sql.grammar.parse import parse_statement
 from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable
+from dt_jupyter.sql.grammar.table_places import require_bounded, table_places
 
 WIDE = tuple(f"c{i}" for i in range(1, 201))
 TABLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from dt_jupyter.sql.binding.dialect import BY_CLASS, SparkAsWritten, WholeSpark
+from dt_jupyter.sql.dialect import BY_CLASS, SparkAsWritten, WholeSpark
 
 OF_THE_GRAMMAR = {"APPLY", "CASE", "CONNECT_BY_ROOT", "IF", "INSERT", "TRANSFORM"}
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.ivm import SUPPORTED, flows
-from dt_jupyter.sql.binding.binder import Table, bind
+from dt_jupyter.ivm import flows
 from dt_jupyter.sql.binding.column_lineage import column_sources
+from tests.recorded_plans import RecordedPlans, column_names
 
-TABLES = {
-    "t": ("id", "k", "v"),
-    "u": ("id", "name"),
-    "odd": ("a b", "c`d", "e.f"),
+PLANS = RecordedPlans.of(__file__)
+DDL = {
+    "t": "id STRING, k STRING, v INT",
+    "u": "id STRING, name STRING",
+    "odd": "`a b` INT, `c``d` INT, `e.f` INT",
 }
+TABLES = {name: column_names(ddl) for name, ddl in DDL.items()}
 QUERIES = (
     ("SELECT id, v AS w FROM t WHERE k > 1", "t.id", "t.v"),
     ("SELECT t.v + length(u.name) AS x, 1 AS one FROM t JOIN u ON t.id = u.id", "t.v u.name", ""),
@@ -41,8 +43,7 @@ def test_both_ways_find_what_flows_into_each_column(
     query: str, c0: str, c1: str | None, c2: str | None
 ) -> None:
     expected = wanted(tuple(c for c in (c0, c1, c2) if c is not None))
-    builtins = SUPPORTED | {"length"}
-    rel = bind(query, lambda p: Table(p[-1], TABLES[p[-1]]), builtins)
+    rel = PLANS.relation(query, DDL)
     found = flows(rel)
     assert [named(found[c]) for c in rel.columns] == expected
     by_name = column_sources(query, TABLES)
@@ -51,11 +52,8 @@ def test_both_ways_find_what_flows_into_each_column(
 
 
 def test_the_rows_of_a_window_flow_into_its_value() -> None:
-    rel = bind(
-        "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t",
-        lambda p: Table(p[-1], TABLES[p[-1]]),
-        SUPPORTED | {"row_number"},
-    )
+    query = "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t"
+    rel = PLANS.relation(query, DDL)
     assert named(flows(rel)[rel.columns[1]]) == {"t.k", "t.v"}
 
 

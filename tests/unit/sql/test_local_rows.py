@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.sql.binding.local_rows import without_job
+from dt_jupyter.sql.text.local_rows import without_job
 
 
 @pytest.mark.parametrize(

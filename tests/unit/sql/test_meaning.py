@@ -1,4 +1,4 @@
-"""Queries bound to the algebra and rendered again mean what they meant: on DuckDB, over tables of
+"""Queries read from their plans and rendered again mean what they meant: on DuckDB, over tables of
 a few rows with NULLs, duplicates and nothing at all.
 
 What DuckDB reads otherwise than Spark does is in tests/spark/sql/test_meaning.py.
@@ -10,31 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from pathlib import Path
 from random import Random
 
 import duckdb
 import pytest
 import sqlglot
 
-from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model.names import quote
-from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.emit.render import Renderer
+from tests.recorded_plans import RecordedPlans, column_names
+from tests.unit.small_queries import TABLES, VIEWS, texts
 
-QUERIES = (Path(__file__).parents[1] / "queries.sql").read_text("utf-8").splitlines()
-TABLES = {
-    "t": ("id", "k", "v", "f"),
-    "u": ("id", "k", "name"),
-    "w": ("k", "x", "y"),
-    "a": ("arr", "k"),
-    "odd t": ("a b", "c`d", "e.f", "select", "ünï", 'q"t'),
-}
-VIEWS = {
-    "vw": "SELECT k, sum(v) AS s FROM t GROUP BY k",
-    "vv": "SELECT * FROM vw WHERE s > 1",
-}
-BUILTINS = SUPPORTED | {"upper", "xxhash64", "rand", "shiftright", "sort_array"}
+PLANS = RecordedPlans.of(__file__)
 NUMBERS, TEXTS = (0, 1, 2, 3, None), ("a", "b", "c", None)
 ARRAYS = (None, (), (1,), (1, 2), (None, 3))
 MACROS = (
@@ -66,7 +53,8 @@ def world(rng: Random) -> duckdb.DuckDBPyConnection:
     ):
         types = {NUMBERS: "INT", TEXTS: "VARCHAR", ARRAYS: "INT[]"}
         columns = ", ".join(
-            f"{identifier(c)} {types[k]}" for c, k in zip(TABLES[name], kinds, strict=True)
+            f"{identifier(c)} {types[k]}"
+            for c, k in zip(column_names(TABLES[name]), kinds, strict=True)
         )
         db.execute(f"CREATE TABLE {identifier(name)} ({columns})")
         for _ in range(rng.randrange(most)):
@@ -83,14 +71,9 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def resolve(parts: tuple[str, ...]) -> Table | View:
-    name = parts[-1].lower()
-    return View(VIEWS[name]) if name in VIEWS else Table(name, TABLES[name])
-
-
 def bound(query: str) -> str:
     """The query through the algebra, as Spark SQL."""
-    rel = bind(query, resolve, BUILTINS)
+    rel = PLANS.relation(query, TABLES, VIEWS)
     inner = Renderer(lambda s: quote(s.source))(rel)
     return f"SELECT {', '.join(map(quote, rel.columns))} FROM ({inner}) z"
 
@@ -119,8 +102,8 @@ def plain(value: object) -> object:
     return value
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_bound_query_has_the_rows_of_its_text(
+@pytest.mark.parametrize("query", texts("queries.sql"))
+def test_a_query_that_is_read_has_the_rows_of_its_text(
     worlds: list[duckdb.DuckDBPyConnection], query: str
 ) -> None:
     own, text = in_duckdb(bound(query)), in_duckdb(query)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.ivm import Filter, Top, settles, walk
+from dt_jupyter.ivm import Filter, Rel, Top, settles, walk
 from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sql.text.common_tables import recursive_place, recursive_tables
 from dt_jupyter.sql.text.sample_clause import after_sample
-from tests.unit.sql.test_bind import bound
+from tests.recorded_plans import RecordedPlans
+from tests.unit.small_queries import TABLES
+
+PLANS = RecordedPlans.of(__file__)
+
+
+def bound(query: str) -> Rel:
+    return PLANS.relation(query, TABLES)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from dt_jupyter.model import DTError, Span
-from dt_jupyter.sql.binding.binder import table_places
 from dt_jupyter.sql.grammar.functions import replace_spans
 from dt_jupyter.sql.grammar.parse import parse_script, parse_statement
 from dt_jupyter.sql.grammar.statement_values import (
@@ -21,6 +20,7 @@ from dt_jupyter.sql.grammar.statement_values import (
     TimedRelation,
     TimePoint,
 )
+from dt_jupyter.sql.grammar.table_places import table_places
 from dt_jupyter.sql.grammar.timed_relations import (
     find_has_data,
     find_last_query_id,
@@ -318,7 +318,7 @@ def test_what_the_engine_reads(text: str) -> None:
          "a b c d"),
         ("SELECT * FROM t LATERAL VIEW explode(m) e AS k, v", "t"),
         ("SELECT * FROM range(10), TABLE(f(TABLE(a), TABLE b)), IDENTIFIER('c'), d", "a b d"),
-        ("SELECT * FROM VALUES (1), (2) AS v, w JOIN u ON true", "u"),
+        ("SELECT * FROM VALUES (1), (2) AS v, w JOIN u ON true", "w u"),
         ("SELECT EXTRACT(YEAR FROM a), trim(BOTH 'x' FROM b), c IS NOT DISTINCT FROM d, "
          "substring(e FROM 2) FROM t", "t"),
         ("TABLE a UNION ALL TABLE b EXCEPT (TABLE c)", "a b c"),

@@ -1,30 +1,13 @@
-"""Functions of the user's in a text: which it calls, and which names are free for them."""
+"""Which functions a text calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
-
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
 _NAMES = frozenset((TokenKind.WORD, TokenKind.QUOTED))
-_MOST_ARGUMENTS = 4
-
-
-def is_free_function(name: str) -> bool:
-    """Whether a call of that name is one of a function that the reader of SQL does not know, with
-    any number of arguments: it puts others in a form of its own."""
-    try:
-        trees = [
-            parse_one(f"{name}({', '.join('abcd'[:n])})", dialect="spark")
-            for n in range(_MOST_ARGUMENTS + 1)
-        ]
-    except SqlglotError:
-        return False
-    return all(isinstance(t, exp.Anonymous) and t.name.lower() == name for t in trees)
 
 
 def called_functions(text: str) -> frozenset[str]:

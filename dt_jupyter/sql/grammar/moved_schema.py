@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Span, plain
-from dt_jupyter.sql.binding.binder import table_places
 from dt_jupyter.sql.grammar.functions import replace_spans
 from dt_jupyter.sql.grammar.relation_words import part_of
+from dt_jupyter.sql.grammar.table_places import named_tables
 from dt_jupyter.sql.grammar.timed_relations import find_has_data, relations_in
 from dt_jupyter.sql.text.lex import Token, TokenKind, tokens
 
@@ -71,11 +70,7 @@ def columns_by_schema(query: str, schema: str) -> str | None:
 
 
 def _named(query: str) -> list[tuple[tuple[str, ...], Span]]:
-    try:
-        found = table_places(query, fixed=False)
-    except Refused:
-        return [(parts, span) for parts, span in relations_in(query)]
-    return [(parts, Span(start, end)) for parts, start, end, _ in found]
+    return [(place.parts, place.span) for place in named_tables(query) if not place.fixed]
 
 
 def _dotted(words: list[Token], schema: str) -> Iterator[Span]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from dt_jupyter.sql.binding.dialect import WholeSpark
+from dt_jupyter.sql.dialect import WholeSpark
 
 _CLOCKS = (exp.CurrentTimestamp, exp.CurrentDate)
 _CALLED = frozenset({"now", "curdate"})
