@@ -68,15 +68,6 @@ class AnalyserProcess:
             return False
         return True
 
-    def forget_call(self) -> None:
-        """The answer to a call that was interrupted is never read as that of the next one: this
-        thread has another connection from now on."""
-        client: Any = self.gateway._gateway_client
-        connection = client.get_thread_connection()
-        if connection is not None:
-            connection.close()
-            del client.thread_connection.connection
-
     def end(self) -> None:
         """At once: all that it has written is in a folder that is removed when Python ends."""
         if os.getpid() == self.owner:

@@ -110,9 +110,6 @@ class LocalAnalyser:
             if not self.process.has_ended():
                 raise
             raise refuse(Refusal.NO_ANALYSER, what="its Java has ended") from e
-        except KeyboardInterrupt:
-            self.process.forget_call()
-            raise
 
     def session(
         self, settings: Mapping[str, str], functions: Collection[UserFunction] = ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -255,24 +254,6 @@ def test_threads_share_it(
     for thread in threads:
         thread.join(60)
     assert found == [[wanted[i % 2]] * 5 for i in range(len(settings))]
-
-
-def test_an_interrupted_call_is_not_answered_by_the_next_one(
-    spark: SparkSession, analyser: LocalAnalyser, schemas: Mapping[str, StructType]
-) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    local, text = local_like(analyser, spark), "SELECT k FROM p"
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.5)
-        with pytest.raises(KeyboardInterrupt) as held, analyser.running():  # with its connection
-            analyser.process.gateway.jvm.java.lang.Thread.sleep(3000)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    assert digest(local, schemas, text) == digest(Catalyst.of(spark), schemas, text)
-    assert held.tb is not None
 
 
 def starting(failure: str, tried: list[int]) -> Callable[[], AnalyserProcess]:
