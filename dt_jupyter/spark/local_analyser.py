@@ -61,7 +61,7 @@ class LocalSession:
 
     def make_views(self, schemas: Mapping[str, Any]) -> None:
         """Temporary views without rows, by name, of schemas in Spark's JSON."""
-        self.analyser.call("makeViews", self.java, json.dumps(schemas))
+        self.analyser.set_up("makeViews", self.java, json.dumps(schemas))
 
     def drop_views(self, names: Iterable[str]) -> None:
         self.analyser.call("dropViews", self.java, json.dumps([*names]))
@@ -99,6 +99,16 @@ class LocalAnalyser:
             raise _exception(found)
         return found
 
+    def set_up(self, method: str, *arguments: Any) -> Any:
+        """A call that fails only where this Spark does not take what the server's has."""
+        from pyspark.errors import PySparkException
+
+        try:
+            return self.call(method, *arguments)
+        except PySparkException as e:
+            first = next(iter(str(e).strip().splitlines()), type(e).__name__)
+            raise refuse(Refusal.NO_ANALYSER, what=f"as the server is set up: {first}") from e
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Calls of Java; Refused where it has ended."""
@@ -121,7 +131,7 @@ class LocalAnalyser:
             key = f"{confs} {declared}"
             found = self._sessions.pop(key, None)
             if found is None:
-                found = self.call("makeSession", self.process.first, confs, declared)
+                found = self.set_up("makeSession", self.process.first, confs, declared)
             self._sessions[key] = found
             if len(self._sessions) > _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
