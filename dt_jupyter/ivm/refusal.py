@@ -84,7 +84,7 @@ class Refusal(Enum):
         "storage and read it by that path, or all is recomputed.",
     )
     NO_ANALYSER = (
-        "Spark's analyser does not run beside this client of Spark Connect ({problem})",
+        "it is read by an analyser beside the client of Spark Connect, which does not run ({what})",
         "Install Java 17 or newer where the client runs (pip install 'dt-jupyter[java]'), and the "
         "package pyspark in the server's release.",
     )

@@ -128,13 +128,17 @@ def _run(
     alone, and it is out of reach of an interrupt from the keyboard."""
     warehouse = text_of_path(scratch / "warehouse")
     settings = {**_SETTINGS, "spark.local.dir": str(scratch), "spark.sql.warehouse.dir": warehouse}
-    command = [str(home / "bin" / ("spark-submit.cmd" if os.name == "nt" else "spark-submit"))]
+    program = home / "bin" / ("spark-submit.cmd" if os.name == "nt" else "spark-submit")
+    none = scratch / "none.conf"
+    none.touch()
+    # Spark's own folder of settings stays where it is, since Java's archive of classes holds for
+    # one class path, which begins with it; but they are not read.
+    command = [str(program), "--properties-file", str(none)]
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
     kept = {k: v for k, v in os.environ.items() if not k.startswith(_OF_SPARK)}
     own = {
         "SPARK_HOME": str(home),
-        "SPARK_CONF_DIR": str(scratch),
         "PYSPARK_PIN_THREAD": "true",  # one thread of Java for each of Python's
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(scratch / "gateway"),
     }

@@ -61,7 +61,7 @@ class LocalSession:
 
     def make_views(self, schemas: Mapping[str, Any]) -> None:
         """Temporary views without rows, by name, of schemas in Spark's JSON."""
-        self.analyser.call("makeViews", self.java, json.dumps(schemas))
+        self.analyser.set_up("makeViews", self.java, json.dumps(schemas))
 
     def drop_views(self, names: Iterable[str]) -> None:
         self.analyser.call("dropViews", self.java, json.dumps([*names]))
@@ -99,6 +99,16 @@ class LocalAnalyser:
             raise _exception(found)
         return found
 
+    def set_up(self, method: str, *arguments: Any) -> Any:
+        """A call that fails only where this Spark does not take what the server's has."""
+        from pyspark.errors import PySparkException
+
+        try:
+            return self.call(method, *arguments)
+        except PySparkException as e:
+            first = next(iter(str(e).strip().splitlines()), type(e).__name__)
+            raise refuse(Refusal.NO_ANALYSER, what=f"as the server is set up: {first}") from e
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Calls of Java; Refused where it has ended."""
@@ -109,7 +119,7 @@ class LocalAnalyser:
         except (Py4JError, OSError) as e:
             if not self.process.has_ended():
                 raise
-            raise refuse(Refusal.NO_ANALYSER, problem="its Java has ended") from e
+            raise refuse(Refusal.NO_ANALYSER, what="its Java has ended") from e
 
     def session(
         self, settings: Mapping[str, str], functions: Collection[UserFunction] = ()
@@ -121,7 +131,7 @@ class LocalAnalyser:
             key = f"{confs} {declared}"
             found = self._sessions.pop(key, None)
             if found is None:
-                found = self.call("makeSession", self.process.first, confs, declared)
+                found = self.set_up("makeSession", self.process.first, confs, declared)
             self._sessions[key] = found
             if len(self._sessions) > _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
@@ -157,7 +167,7 @@ class OneAnalyser:
                     return made
                 made.process.end()
             if time.monotonic() < self._again:
-                raise refuse(Refusal.NO_ANALYSER, problem=self._problem)
+                raise refuse(Refusal.NO_ANALYSER, what=self._problem)
             self._made = self._started()
             return self._made
 
@@ -168,7 +178,7 @@ class OneAnalyser:
             self._problem = e.sentence.rstrip(".")
             if e.code != "DT-5104":  # which is seen at once
                 self._again = time.monotonic() + _AGAIN_SECONDS
-            raise refuse(Refusal.NO_ANALYSER, problem=self._problem) from e
+            raise refuse(Refusal.NO_ANALYSER, what=self._problem) from e
 
 
 of_process = OneAnalyser()
@@ -181,7 +191,7 @@ def session_like(spark: SparkSession) -> LocalSession:
     here, there = str(analyser.process.first.version()), _server_version(spark)
     if _release(here) != _release(there):
         problem = f"it is of Spark {here}, and the server of Spark {there}"
-        raise refuse(Refusal.NO_ANALYSER, problem=problem)
+        raise refuse(Refusal.NO_ANALYSER, what=problem)
     return analyser.session(read_settings(spark))
 
 

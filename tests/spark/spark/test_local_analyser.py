@@ -222,6 +222,21 @@ def test_failures_are_those_of_a_session(spark: SparkSession, analyser: LocalAna
     assert local[6:8] == [True, "PARSE_SYNTAX_ERROR"]
 
 
+def test_what_only_the_server_takes_is_refused(analyser: LocalAnalyser) -> None:
+    local = analyser.session({})
+    column = {"name": "a", "type": "of the server", "nullable": True, "metadata": {}}
+    returning = declared("f", FunctionKind.PYTHON, "of the server", immutable=True)
+    for fails in (
+        lambda: analyser.session({ANSI: "perhaps"}),
+        lambda: local.make_views({"v": {"type": "struct", "fields": [column]}}),
+        lambda: local.with_functions([returning]),
+    ):
+        with pytest.raises(Refused) as e:
+            fails()
+        assert e.value.reason.code == "NO_ANALYSER"
+        assert "as the server is set up: " in e.value.reason.sentence
+
+
 def test_pyspark_knows_nothing_of_it(spark: SparkSession, analyser: LocalAnalyser) -> None:
     gateway = SparkContext._gateway
     assert gateway is not None
@@ -277,7 +292,7 @@ def test_where_there_is_no_analyser_definitions_are_refused(code: str, times: in
         with pytest.raises(Refused) as e:
             one.get()
         assert e.value.reason.code == "NO_ANALYSER"
-        assert "does not run beside this client" in e.value.reason.sentence
+        assert "it is read by an analyser" in e.value.reason.sentence
         assert "Java 17" in e.value.hint
     assert len(tried) == times
 
