@@ -59,6 +59,7 @@ from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.spark import SOURCE_MARK
 from dt_jupyter.sql import Table
 
+_MOST_SETS = 1_024
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
 
@@ -292,10 +293,10 @@ class RelationReader:
         below = self._below(plan)
         if any(map(TimeWindow.of, plan.fields["projections"][0])):
             return self._slide(plan, below)
-        outputs = plan.trees("output")
-        rows = [
-            [self.scalars.read(e, below.known) for e in row] for row in plan.fields["projections"]
-        ]
+        outputs, projections = plan.trees("output"), plan.fields["projections"]
+        if len(projections) > _MOST_SETS:
+            raise refuse(Refusal.GROUPING_SETS, what=f"more than {_MOST_SETS:,} grouping sets")
+        rows = [[self.scalars.read(e, below.known) for e in row] for row in projections]
         number = self.ids.new("set")
         places = ", ".join(f"{i}" for i in range(len(rows)))
         rel = Generate(below.rel, expr(f"EXPLODE(ARRAY({places}))"), (number,))
