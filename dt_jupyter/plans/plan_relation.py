@@ -28,8 +28,8 @@ def relation_of_document(
     functions: Collection[str] = (),
 ) -> Rel:
     """The relation of a query over `tables`, by the marks of their columns or the names of their
-    views; `functions` are the user's. Refused where the plan has no form in the algebra, or comes to
-    too many operators."""
+    views; `functions` are the user's. Refused where the plan has no form in the algebra, or comes
+    to too many operators."""
 
     def read() -> Rel:
         rel = RelationReader(tables, builtins, functions).read(read_document(document))

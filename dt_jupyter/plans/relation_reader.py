@@ -39,8 +39,8 @@ from dt_jupyter.ivm import (
     sample_condition,
     with_columns,
 )
-from dt_jupyter.plans.group_reader import GroupReader, calls_in, columns_of_calls
 from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.group_reader import GroupReader, aggregate_calls_in, columns_of_calls
 from dt_jupyter.plans.join_reader import (
     ReadPlan,
     compares_null,
@@ -182,7 +182,7 @@ class RelationReader:
     def _aggregate(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
         keys, nodes = plan.trees("groupingExpressions"), plan.trees("aggregateExpressions")
-        rel = self._with_values(below.rel, (*keys, *calls_in(nodes)))
+        rel = self._with_values(below.rel, (*keys, *aggregate_calls_in(nodes)))
         above = self._values(nodes)
         groups = GroupReader(self.scalars, self.ids, below.known)
         key_ids = tuple(dict.fromkeys(groups.key(k) for k in keys))
@@ -320,7 +320,9 @@ class RelationReader:
                 for named in windows.items():  # Spark takes one in each SELECT
                     rel = with_columns(rel, (named,))
                 number = self.ids.new("window")
-                rel = Generate(rel, Call("EXPLODE", (Call("ARRAY", tuple(map(col, windows))),)), (number,))
+                rel = Generate(
+                    rel, Call("EXPLODE", (Call("ARRAY", tuple(map(col, windows))),)), (number,)
+                )
                 value = col(number)
             made = self.ids.new(output.name.lower())
             items.append((made, value))
@@ -548,7 +550,9 @@ def _require_known(items: Collection[Expr], rel: Rel) -> None:
     known = frozenset(rel.columns)
     for item in items:
         if not item.columns <= known:
-            raise refuse(Refusal.EXPRESSION, what=f"{item.sql(str)[:60]} is no key of its GROUP BY")
+            raise refuse(
+                Refusal.EXPRESSION, what=f"{item.sql(str)[:60]} is not a key of its GROUP BY"
+            )
 
 
 def _inner(node: SparkNode) -> list[SparkNode]:

@@ -53,7 +53,8 @@ def world(rng: Random) -> duckdb.DuckDBPyConnection:
     ):
         types = {NUMBERS: "INT", TEXTS: "VARCHAR", ARRAYS: "INT[]"}
         columns = ", ".join(
-            f"{identifier(c)} {types[k]}" for c, k in zip(column_names(TABLES[name]), kinds, strict=True)
+            f"{identifier(c)} {types[k]}"
+            for c, k in zip(column_names(TABLES[name]), kinds, strict=True)
         )
         db.execute(f"CREATE TABLE {identifier(name)} ({columns})")
         for _ in range(rng.randrange(most)):

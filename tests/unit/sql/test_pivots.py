@@ -1,5 +1,5 @@
-"""PIVOT and UNPIVOT read from their plans: names and rows as Spark's documentation and its own tests
-of SQL show them, the rendered text run on DuckDB."""
+"""PIVOT and UNPIVOT read from their plans: names and rows as Spark's documentation and its own
+tests of SQL show them, the rendered text run on DuckDB."""
 
 from __future__ import annotations
 
@@ -150,6 +150,8 @@ UNPIVOTS = [
      [("Java", 20000, 1, "e2013_s2013", 2), ("Java", 20000, 1, "e2014_s2014", None),
       ("dotNET", 15000, 2, "e2013_s2013", 1), ("dotNET", 15000, 2, "e2014_s2014", None)]),
 ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("query", "expected"), PIVOTS + UNPIVOTS)
 def test_a_pivot_has_the_rows_that_spark_gives_it(
     db: duckdb.DuckDBPyConnection, query: str, expected: list[tuple[object, ...]]
