@@ -339,7 +339,7 @@ def test_every_refusal_of_the_reader_has_a_case() -> None:
     elsewhere = {
         "WINDOW",
         "GROUPING_SETS",
-    }  # Spark refuses the one, test_bad_input.py has the other
+    }  # Spark's own, and that of test_bad_input.py
     assert named - elsewhere == {code for _, code in REFUSALS}
 
 
