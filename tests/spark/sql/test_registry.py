@@ -9,10 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dt_jupyter.ivm import SUPPORTED, UNRULED, Aggregate, Refused, Window, walk
-from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
-from dt_jupyter.spark import Catalyst
 from dt_jupyter.spark.relations import builtin_functions
-from dt_jupyter.sql import Table
+from dt_jupyter.sql.binding.binder import Table, bind
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 _KINDS = {
@@ -58,10 +56,7 @@ def registered(spark: SparkSession, group: str) -> Iterator[str]:
 
 
 def bound(spark: SparkSession, query: str) -> set[type]:
-    spark.createDataFrame([], "k STRING, v INT, x INT").createOrReplaceTempView("t")
-    document = read_query_document(Catalyst.of(spark), query)
-    tables = {"t": Table("t", ("k", "v", "x"))}
-    rel = relation_of_document(document, tables, builtin_functions(spark))
+    rel = bind(query, lambda parts: Table("t", ("k", "v", "x")), builtin_functions(spark))
     return {type(n) for n in walk(rel)}
 
 
