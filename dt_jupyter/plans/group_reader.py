@@ -100,7 +100,7 @@ class GroupReader:
         return tuple((i, make_call(p, call_text(p), picked)) for p, i in self.found.items())
 
 
-def calls_in(nodes: Iterable[SparkNode]) -> list[SparkNode]:
+def aggregate_calls_in(nodes: Iterable[SparkNode]) -> list[SparkNode]:
     """The aggregate calls of items."""
     return [n for node in nodes for n in node.walk() if n.kind == "AggregateExpression"]
 

@@ -40,7 +40,7 @@ from dt_jupyter.ivm import (
     with_columns,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.group_reader import GroupReader, calls_in, columns_of_calls
+from dt_jupyter.plans.group_reader import GroupReader, aggregate_calls_in, columns_of_calls
 from dt_jupyter.plans.join_reader import (
     ReadPlan,
     compares_null,
@@ -59,6 +59,7 @@ from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
 from dt_jupyter.spark import SOURCE_MARK
 
+_MOST_SETS = 1_024
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
                "Stack": "STACK", "JsonTuple": "JSON_TUPLE"}  # fmt: skip
 
@@ -181,7 +182,7 @@ class RelationReader:
     def _aggregate(self, plan: SparkNode) -> ReadPlan:
         below = self._below(plan)
         keys, nodes = plan.trees("groupingExpressions"), plan.trees("aggregateExpressions")
-        rel = self._with_values(below.rel, (*keys, *calls_in(nodes)))
+        rel = self._with_values(below.rel, (*keys, *aggregate_calls_in(nodes)))
         above = self._values(nodes)
         groups = GroupReader(self.scalars, self.ids, below.known)
         key_ids = tuple(dict.fromkeys(groups.key(k) for k in keys))
@@ -292,10 +293,10 @@ class RelationReader:
         below = self._below(plan)
         if any(map(TimeWindow.of, plan.fields["projections"][0])):
             return self._slide(plan, below)
-        outputs = plan.trees("output")
-        rows = [
-            [self.scalars.read(e, below.known) for e in row] for row in plan.fields["projections"]
-        ]
+        outputs, projections = plan.trees("output"), plan.fields["projections"]
+        if len(projections) > _MOST_SETS:
+            raise refuse(Refusal.GROUPING_SETS, what=f"more than {_MOST_SETS:,} grouping sets")
+        rows = [[self.scalars.read(e, below.known) for e in row] for row in projections]
         number = self.ids.new("set")
         places = ", ".join(f"{i}" for i in range(len(rows)))
         rel = Generate(below.rel, expr(f"EXPLODE(ARRAY({places}))"), (number,))
@@ -550,7 +551,9 @@ def _require_known(items: Collection[Expr], rel: Rel) -> None:
     known = frozenset(rel.columns)
     for item in items:
         if not item.columns <= known:
-            raise refuse(Refusal.EXPRESSION, what=f"{item.sql(str)[:60]} is no key of its GROUP BY")
+            raise refuse(
+                Refusal.EXPRESSION, what=f"{item.sql(str)[:60]} is not a key of its GROUP BY"
+            )
 
 
 def _inner(node: SparkNode) -> list[SparkNode]:

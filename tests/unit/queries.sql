@@ -335,7 +335,6 @@ SELECT explode(array(max(v), 1)) FROM t
 SELECT k, explode(array(sum(v), count(*))) AS e FROM t GROUP BY k
 SELECT id, e FROM (SELECT id, explode(array(v, f)) e FROM t) WHERE e > 1
 SELECT DISTINCT explode(array(v, f)) AS e FROM t
-SELECT explode(array(v, f)) AS e, rank() OVER (ORDER BY id, v, f, k) r FROM t
 SELECT explode(array(v, f)) AS e FROM t ORDER BY e LIMIT 2
 SELECT id FROM t WHERE v IN (SELECT explode(array(id, 2)) FROM u)
 SELECT id, (SELECT sum(r) FROM (SELECT k, rank() OVER (ORDER BY id) r FROM u) q WHERE q.k = t.k) FROM t

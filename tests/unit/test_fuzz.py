@@ -11,9 +11,7 @@ import pytest
 
 from dt_jupyter import connect
 from dt_jupyter.cli import main
-from dt_jupyter.ivm import Refused
 from dt_jupyter.model import DTError
-from dt_jupyter.sql.binding.binder import Table, View, bind
 from dt_jupyter.sql.grammar.functions import qualified_name
 from dt_jupyter.sql.grammar.magic_options import (
     parse_changes,
@@ -23,20 +21,12 @@ from dt_jupyter.sql.grammar.magic_options import (
     parse_time_point,
 )
 from dt_jupyter.sql.grammar.parse import parse_script
-from dt_jupyter.sql.grammar.statement_values import CreateDynamicTable, SparkStatement
 from tests.unit.hostile import NAMES, WHENS, Hostile
 
 CASES = int(os.environ.get("DT_JUPYTER_CASES", "2500"))
 SEED = int(os.environ.get("DT_JUPYTER_SEED", "14"))
 LONGEST = 80_000
 """Characters of an error; names are shown as they are."""
-_UNKNOWN = DTError("DT-1101", {"name": "it", "hint": ""})
-
-
-def resolve(parts: tuple[str, ...]) -> Table | View:
-    if parts[-1].lower() != "item":
-        raise _UNKNOWN
-    return Table("item", ("id", "name", "v"))
 
 
 def answered(call: Callable[[], Any]) -> Any:
@@ -51,24 +41,12 @@ def answered(call: Callable[[], Any]) -> Any:
 
 def test_statements() -> None:
     hostile = Hostile(SEED)
-    parsed = bound = 0
+    parsed = 0
     for _ in range(CASES):
         script = hostile.statement()
         for statement in answered(lambda s=script: parse_script(s)) or ():  # type: ignore[misc]
-            parsed += 1
-            if isinstance(statement, CreateDynamicTable):
-                bound += _bind(statement.query)
-            elif isinstance(statement, SparkStatement):
-                _bind(statement.text)
+            parsed += bool(statement)
     assert parsed > CASES / 5
-    assert bound > CASES / 500
-
-
-def _bind(query: str) -> bool:
-    try:
-        return answered(lambda: bind(query, resolve, frozenset({"count", "sum"}))) is not None
-    except Refused as e:
-        return not e.reason.sentence
 
 
 def test_lines_of_magics() -> None:

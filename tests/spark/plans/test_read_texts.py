@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ OPEN = frozenset({
 
 
 @pytest.fixture(scope="module")
-def session(spark: SparkSession) -> Iterator[SparkSession]:
+def session(spark: SparkSession) -> SparkSession:
     """With a few rows, some of them twice, in each table."""
     made, rng = spark.newSession(), Random(5)
     made.conf.set("spark.sql.session.timeZone", "UTC")
@@ -46,7 +45,7 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
         )
     for name, text in VIEWS.items():
         made.sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
-    yield made
+    return made
 
 
 def rewritten(session: SparkSession, text: str) -> str:

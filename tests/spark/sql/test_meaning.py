@@ -1,4 +1,4 @@
-"""What only Spark reads so: queries bound to the algebra and rendered again have their rows.
+"""What only Spark reads so: queries read from their plans and rendered again have their rows.
 
 All others are compared on DuckDB, in tests/unit/sql/test_meaning.py.
 """
@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from dt_jupyter.ivm import SUPPORTED
 from dt_jupyter.model import quote
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.spark import Catalyst
 from dt_jupyter.spark.relations import builtin_functions
-from dt_jupyter.sql.binding.binder import Table, bind
+from dt_jupyter.sql import Table
 from dt_jupyter.sql.emit.render import Renderer
+from tests.recorded_plans import column_names
 
 TABLES = {
     "t": ("id INT, k STRING, v INT, f INT, note STRING", [
@@ -111,20 +113,16 @@ def tables(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def builtins(spark: SparkSession) -> frozenset[str]:
-    return builtin_functions(spark) | SUPPORTED
-
-
-def resolve(parts: tuple[str, ...]) -> Table:
-    schema, _ = TABLES[parts[-1].lower()]
-    columns = (c.split()[0] for c in schema.split(", "))
-    return Table(parts[-1].lower(), tuple(columns))
+    return builtin_functions(spark)
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_bound_query_has_the_rows_of_its_text(
+def test_a_query_that_is_read_has_the_rows_of_its_text(
     tables: SparkSession, builtins: frozenset[str], query: str
 ) -> None:
-    rel = bind(query, resolve, builtins)
+    document = read_query_document(Catalyst.of(tables), query)
+    known = {n: Table(n, column_names(ddl)) for n, (ddl, _) in TABLES.items()}
+    rel = relation_of_document(document, known, builtins)
     inner = Renderer(lambda s: quote(s.source))(rel)
     own = tables.sql(f"SELECT {', '.join(map(quote, rel.columns))} FROM ({inner}) z")
     text = tables.sql(query)

@@ -1,5 +1,5 @@
-"""PIVOT and UNPIVOT read from their plans: names and rows as Spark's documentation and its own tests
-of SQL show them, the rendered text run on DuckDB."""
+"""PIVOT and UNPIVOT read from their plans: names and rows as Spark's documentation and its own
+tests of SQL show them, the rendered text run on DuckDB."""
 
 from __future__ import annotations
 
