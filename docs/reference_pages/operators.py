@@ -9,7 +9,7 @@ import dt_jupyter.ivm as ivm
 from docs.reference_pages.markdown import code, paragraphs, plain, table
 from dt_jupyter.ivm import DERIVATIVES, OPERATORS, SETTLING, UNRULED, Rel, aggregates
 from dt_jupyter.ivm.refusal import Refusal
-from dt_jupyter.sql.binding.scalars import CONTEXT_FUNCTIONS, NON_DETERMINISTIC
+from dt_jupyter.plans.scalar_reader import CONTEXT
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ def operators_page() -> str:
         "table that is then computed anew (FULL), in DT-1107 where `REFRESH_MODE = INCREMENTAL` "
         "was asked for, and in DT-3102 of a change query.",
         table(("code", "because", "what helps"), refusals),
-        "Not deterministic (`NON_DETERMINISTIC`): "
-        + ", ".join(map(code, sorted(NON_DETERMINISTIC)))
-        + ". Functions of the moment "
-        "(`CONTEXT_FUNCTION`): " + ", ".join(map(code, sorted(CONTEXT_FUNCTIONS))) + ".",
+        "Not deterministic (`NON_DETERMINISTIC`) is what Spark's plan says it of, as `rand()`, and "
+        "`aes_encrypt` and `raise_error`. Functions of the moment "
+        "(`CONTEXT_FUNCTION`): " + ", ".join(map(code, sorted(CONTEXT.values()))) + ".",
     )

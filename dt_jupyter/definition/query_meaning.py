@@ -125,9 +125,7 @@ def read_document_of(
     return _document_of(Catalyst.of(spark).declare_functions(query.declared), query, schemas)
 
 
-def _document_of(
-    catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]
-) -> str:
+def _document_of(catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]) -> str:
     read = {s.table_id for s in query.sources.values()}
     public = {i: public_schema(s) for i, s in schemas.items() if i in read}
     with catalyst.empty_views(public) as views:

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
+from dt_jupyter.spark import SOURCE_MARK
 
 ONE_SIDED = frozenset({"LeftSemi", "LeftAnti"})
 """Joins that have the columns of their left side alone."""
@@ -33,6 +34,13 @@ def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
     if not plan.children:
         raise NoForm(f"the columns of {plan.kind}")
     return plan_columns(plan.child)
+
+
+def source_of(view: SparkNode) -> str:
+    """What the columns of a view are marked with, else its name."""
+    marks = (c.fields.get("metadata") or {} for c in plan_columns(view))
+    marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
+    return marked or str(view.fields["desc"]["identifier"]["table"])
 
 
 def existence_marks(join: SparkNode) -> tuple[SparkNode, ...]:

@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_document import read_document
-from dt_jupyter.plans.plan_facts import columns_read, plan_columns
+from dt_jupyter.plans.plan_facts import columns_read, plan_columns, source_of
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.spark import SOURCE_MARK
 
 Flow = frozenset[tuple[str, str]]
-"""Columns, each as the mark of its source and its name."""
+"""Columns, each as its source, which is a mark or the name of a view, and its name."""
 _SETS = frozenset({"Union", "Intersect", "Except"})
 
 
 def column_flows(document: str) -> tuple[Flow, ...] | None:
-    """For each column of a query, in order, the columns of marked views that its values are
+    """For each column of a query, in order, the columns of views that its values are
     computed from; what only decides which rows there are is no part of it. None where an operator
     does not show its columns."""
     root = read_document(document)
@@ -26,8 +25,8 @@ def column_flows(document: str) -> tuple[Flow, ...] | None:
         for node in root.everything():
             for made, read in _steps(node):
                 reads.setdefault(made, set()).update(read)
-            if node.is_plan and not node.children:
-                own |= _marked_columns(node)
+            if node.kind == "View":
+                own |= {c.id: (source_of(node), c.name) for c in plan_columns(node)}
         return tuple(_reached(column.id, reads, own) for column in plan_columns(root))
     except NoForm:
         return None
@@ -57,15 +56,6 @@ def _values_read(node: SparkNode) -> set[int]:
     """The columns that an expression reads; of a subquery in it those that the subquery gives."""
     plans = (plan for n in node.walk() if (plan := n.tree("plan")) is not None)
     return columns_read(node).union(c.id for plan in plans for c in plan_columns(plan))
-
-
-def _marked_columns(leaf: SparkNode) -> dict[int, tuple[str, str]]:
-    found = {}
-    for column in leaf.fields.get("output") or ():
-        mark = (column.fields.get("metadata") or {}).get(SOURCE_MARK)
-        if mark is not None:
-            found[column.id] = str(mark), column.name
-    return found
 
 
 def _reached(column: int, reads: dict[int, set[int]], own: dict[int, tuple[str, str]]) -> Flow:

@@ -51,13 +51,12 @@ from dt_jupyter.plans.join_reader import (
 )
 from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_facts import plan_columns
+from dt_jupyter.plans.plan_facts import plan_columns, source_of
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.plans.source_table import SourceTable
 from dt_jupyter.plans.scalar_reader import ColumnValues
+from dt_jupyter.plans.source_table import SourceTable
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
-from dt_jupyter.spark import SOURCE_MARK
 
 _MOST_SETS = 1_024
 _GENERATORS = {"Explode": "EXPLODE", "PosExplode": "POSEXPLODE", "Inline": "INLINE",
@@ -98,7 +97,7 @@ class RelationReader:
     # -- leaves -----------------------------------------------------------------------------------
 
     def _view(self, plan: SparkNode) -> ReadPlan:
-        source = _source(plan)
+        source = source_of(plan)
         return self._scan(plan, source) if source in self.tables else self._below(plan)
 
     def _scan(self, plan: SparkNode, source: str) -> ReadPlan:
@@ -536,13 +535,6 @@ def _values(plan: SparkNode) -> str:
         return "(VALUES " + ", ".join(f"({', '.join(row)})" for row in rows) + ")"
     nulls = (f"CAST(NULL AS {ddl_type(o.type)})" for o in plan.trees("output"))
     return f"(SELECT {', '.join(nulls)} WHERE FALSE)"
-
-
-def _source(plan: SparkNode) -> str:
-    """What the columns of a view are marked with, else its name."""
-    marks = (o.fields.get("metadata") or {} for o in plan_columns(plan))
-    marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
-    return marked or str(plan.fields["desc"]["identifier"]["table"])
 
 
 def _require_known(items: Collection[Expr], rel: Rel) -> None:

@@ -16,7 +16,7 @@ from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.special_times import refused_time
 
-_CONTEXT = {
+CONTEXT = {
     "CurrentTimestamp": "current_timestamp", "CurrentDate": "current_date", "Now": "now",
     "LocalTimestamp": "localtimestamp", "CurrentTime": "current_time",
     "CurrentUser": "current_user", "SessionUser": "session_user",
@@ -96,8 +96,8 @@ def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
 def check_node(node: SparkNode, builtins: Collection[str]) -> None:
     """Raises Refused of what is no deterministic scalar of the row."""
     kind = node.kind
-    if kind in _CONTEXT:
-        raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{_CONTEXT[kind]}()")
+    if kind in CONTEXT:
+        raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{CONTEXT[kind]}()")
     if node.deterministic is False:
         *_, what = (n.kind for n in node.walk() if n.deterministic is False)  # an innermost one
         name = sql_function(what, builtins) or what.lower()

@@ -26,7 +26,8 @@ from dt_jupyter.ivm import (
     window_rules,
 )
 from dt_jupyter.plans.plan_relation import relation_of_document
-from dt_jupyter.sql import Renderer, Table
+from dt_jupyter.plans.source_table import SourceTable
+from dt_jupyter.sql import Renderer
 from tests.recorded_plans import RecordedPlans, column_names, spark_functions
 from tests.unit.small_queries import TABLES, VIEWS, texts
 
@@ -39,7 +40,7 @@ MARKS = {
 
 def bound(query: str) -> Rel:
     """The relation; `dt` has rows that are hidden."""
-    known = {name: Table(f"id:{name}", column_names(TABLES[name])) for name in TABLES}
+    known = {name: SourceTable(f"id:{name}", column_names(TABLES[name])) for name in TABLES}
     known["dt"] = replace(known["dt"], visible="__dt_visible")
     return relation_of_document(PLANS.document(query, TABLES, VIEWS), known, spark_functions())
 

@@ -1,12 +1,11 @@
-"""Columns of sources that flow into columns of a query: by the algebra, and by names alone."""
+"""Columns of sources that flow into columns of a query, by its plan."""
 
 from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.ivm import flows
-from dt_jupyter.sql.binding.column_lineage import column_sources
-from tests.recorded_plans import RecordedPlans, column_names
+from dt_jupyter.plans import column_flows
+from tests.recorded_plans import RecordedPlans
 
 PLANS = RecordedPlans.of(__file__)
 DDL = {
@@ -14,7 +13,6 @@ DDL = {
     "u": "id STRING, name STRING",
     "odd": "`a b` INT, `c``d` INT, `e.f` INT",
 }
-TABLES = {name: column_names(ddl) for name, ddl in DDL.items()}
 QUERIES = (
     ("SELECT id, v AS w FROM t WHERE k > 1", "t.id", "t.v"),
     ("SELECT t.v + length(u.name) AS x, 1 AS one FROM t JOIN u ON t.id = u.id", "t.v u.name", ""),
@@ -39,25 +37,16 @@ def wanted(texts: tuple[str, ...]) -> list[set[str]]:
     ("query", *[f"c{i}" for i in range(3)]),
     [(q, *(*rest, None, None, None)[:3]) for q, *rest in QUERIES],
 )
-def test_both_ways_find_what_flows_into_each_column(
+def test_what_flows_into_each_column_is_found(
     query: str, c0: str, c1: str | None, c2: str | None
 ) -> None:
-    expected = wanted(tuple(c for c in (c0, c1, c2) if c is not None))
-    rel = PLANS.relation(query, DDL)
-    found = flows(rel)
-    assert [named(found[c]) for c in rel.columns] == expected
-    by_name = column_sources(query, TABLES)
-    assert by_name is not None
-    assert [named(f) for f in by_name] == expected
+    found = column_flows(PLANS.document(query, DDL))
+    assert found is not None
+    assert [named(f) for f in found] == wanted(tuple(c for c in (c0, c1, c2) if c is not None))
 
 
 def test_the_rows_of_a_window_flow_into_its_value() -> None:
     query = "SELECT id, row_number() OVER (PARTITION BY k ORDER BY v) AS n FROM t"
-    rel = PLANS.relation(query, DDL)
-    assert named(flows(rel)[rel.columns[1]]) == {"t.k", "t.v"}
-
-
-@pytest.mark.parametrize("query", ["SELECT * FROM t", "SELECT nope.x FROM t", "SELECT (1"])
-def test_what_is_not_understood_says_so(query: str) -> None:
-    found = column_sources(query, TABLES)
-    assert found is None or not any(found)
+    found = column_flows(PLANS.document(query, DDL))
+    assert found is not None
+    assert named(found[1]) == {"t.k", "t.v"}
