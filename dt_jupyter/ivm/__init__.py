@@ -111,7 +111,6 @@ from dt_jupyter.ivm.operators import (
 )
 from dt_jupyter.ivm.provenance import (
     Origin as Origin,
-    flows as flows,
     origins as origins,
     places as places,
     stage_origins as stage_origins,

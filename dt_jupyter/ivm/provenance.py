@@ -80,24 +80,6 @@ def _places(rel: Rel, column: str) -> Iterator[Origin]:
         yield from _places(below, name)
 
 
-def flows(rel: Rel) -> dict[str, frozenset[tuple[str, str]]]:
-    """For each column of a relation the columns (source, name) that its values are computed from.
-    What only decides which rows there are (a filter, a join's condition) is no part of it."""
-    known: dict[tuple[int, str], frozenset[tuple[str, str]]] = {}
-
-    def of(node: Rel, column: str) -> frozenset[tuple[str, str]]:
-        place = id(node), column
-        if place not in known:
-            reads = _STEPS[type(node)](node, column).reads
-            if isinstance(node, Scan):
-                known[place] = frozenset((node.source, name) for _, name in reads)
-            else:
-                known[place] = frozenset().union(*(of(*read) for read in reads))
-        return known[place]
-
-    return {c: of(rel, c) for c in rel.columns}
-
-
 def stage_origins(
     rel: Rel, column: str, outputs: Mapping[tuple[str, str], ColumnRef]
 ) -> frozenset[tuple[str, str]]:
