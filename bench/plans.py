@@ -24,7 +24,7 @@ import dt_jupyter
 from bench.data import TABLES as OF_TPCH, generate
 from bench.tpcds import TABLES, columns
 from bench.tpch import queries
-from dt_jupyter.definition import Functions, QueryText, read_document_of, read_meaning
+from dt_jupyter.definition import CallableFunctions, QueryText, read_document_of, read_meaning
 from dt_jupyter.ivm import Refused, compile_stages
 from dt_jupyter.model import DTError, Name, Source, SourceKind
 from dt_jupyter.plans.plan_document import read_document
@@ -94,7 +94,7 @@ def survey(spark: SparkSession, texts: Mapping[str, str], tables: Mapping[str, S
             continue
         count_classes(found, document)
         try:
-            meaning = read_meaning(spark, query, Functions(builtins, frozenset()), schemas)
+            meaning = read_meaning(spark, query, CallableFunctions(builtins, frozenset()), schemas)
             found.read += 1
             shown = tuple(f"c{i}" for i in range(len(meaning.relation.columns)))
             found.stages += len(compile_stages(meaning.relation, shown, meaning.types))

@@ -28,7 +28,7 @@ from .lost_columns import explained as explained, find_lost_column as find_lost_
 from .offending_row import with_offending_row as with_offending_row
 from .pinned_definition import defining_text as defining_text
 from .query_meaning import (
-    Functions as Functions,
+    CallableFunctions as CallableFunctions,
     QueryMeaning as QueryMeaning,
     QueryText as QueryText,
     empty_relation as empty_relation,

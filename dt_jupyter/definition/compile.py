@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dt_jupyter.definition.change_size import refuse_large_change
 from dt_jupyter.definition.compute_once import compute_once
 from dt_jupyter.definition.query_meaning import (
-    Functions,
+    CallableFunctions,
     QueryText,
     empty_relation,
     read_meaning,
@@ -102,7 +102,7 @@ class Compiled:
 def compile_query(
     spark: SparkSession,
     query: QueryText,
-    functions: Functions,
+    functions: CallableFunctions,
     schemas: Mapping[str, StructType],
     definition: Definition,
     frozen: frozenset[str] | None = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from dt_jupyter.definition.query_meaning import Functions, QueryText, read_meaning
+from dt_jupyter.definition.query_meaning import CallableFunctions, QueryText, read_meaning
 from dt_jupyter.failures import is_syntax_error
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import (
@@ -53,7 +53,9 @@ def require_region(
     if columns_in(region.where) is None:
         raise error("DT-1139", name=name, problem="it has a subquery", hint=_PLAIN)
     try:
-        read_meaning(spark, _selecting(text), Functions(builtins, frozenset()), _schemas(columns))
+        read_meaning(
+            spark, _selecting(text), CallableFunctions(builtins, frozenset()), _schemas(columns)
+        )
     except Refused as e:
         raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
     if not only_grows(region.where):

@@ -28,7 +28,7 @@ _CHAR = re.compile(r"(?<!var)char\(")
 
 
 @dataclass(frozen=True)
-class Functions:
+class CallableFunctions:
     """The names of functions that a definition may call: Spark's own, and those of the user's
     that give the same value for the same arguments, or whose values are kept."""
 
@@ -85,7 +85,7 @@ class QueryMeaning:
 def read_meaning(
     spark: SparkSession,
     query: QueryText,
-    functions: Functions,
+    functions: CallableFunctions,
     schemas: Mapping[str, StructType],
 ) -> QueryMeaning:
     """What a query means over sources with these schemas, by id; Refused where it has no form in

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.query_meaning import (
-    Functions,
+    CallableFunctions,
     QueryMeaning,
     QueryText,
     read_meaning,
@@ -42,11 +42,11 @@ class QueryReader:
         return _with_lists(sources, query, found)
 
     @property
-    def functions(self) -> Functions:
+    def functions(self) -> CallableFunctions:
         """The functions that a definition may call."""
         catalog = self.sources.catalog
         own = scalar_names(frozenset(), catalog) | on_change_names(catalog)
-        return Functions(self.builtins, own)
+        return CallableFunctions(self.builtins, own)
 
     def text_of(self, definition: Definition, found: Found) -> QueryText:
         """The query of a definition over what its names are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.expr import (
@@ -34,6 +35,9 @@ from dt_jupyter.model.hidden import is_hidden
 TRUE, FALSE = Literal("TRUE"), Literal("FALSE")
 
 
+_NOT_PLAIN = re.compile(r"\W+")
+
+
 @dataclass
 class Ids:
     """Column ids that are unique in a definition; `taken` has the last number given for a name."""
@@ -41,7 +45,9 @@ class Ids:
     taken: dict[str, int] = field(default_factory=dict)
 
     def new(self, name: str) -> str:
-        base = name if name and not is_hidden(name) else "c"
+        """One like a name, in characters that every table takes in the names of columns."""
+        plain = _NOT_PLAIN.sub("_", name).strip("_")
+        base = plain if plain and not is_hidden(plain) else "c"
         n = self.taken.get(base, 0) + 1
         while (found := numbered(base, n)) in self.taken:
             n += 1

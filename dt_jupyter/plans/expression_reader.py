@@ -24,7 +24,7 @@ from dt_jupyter.ivm import (
     separated,
 )
 from dt_jupyter.model import quote
-from dt_jupyter.plans.function_names import INFIX, sql_function
+from dt_jupyter.plans.function_names import INFIX, TRY, called_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
@@ -43,7 +43,7 @@ _LIKES = {
     "LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY",
     "NotLikeAll": "NOT LIKE ALL",
 }  # fmt: skip
-REPLACEMENT, _TRY = "replacement", "TRY"
+REPLACEMENT = "replacement"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ExpressionReader:
         special = _SPECIAL.get(node.kind)
         if special is not None:
             return special(self, node)
-        if node.kind in INFIX and len(node.children) == 2 and node.eval_mode != _TRY:
+        if node.kind in INFIX and len(node.children) == 2 and node.eval_mode != TRY:
             left, right = map(self.operand, node.children)
             return Infix(left, INFIX[node.kind], right)
         return self._call(node)
@@ -90,10 +90,7 @@ class ExpressionReader:
             return self._program(node)
         if self._is_stale(node):
             return self.read(node.child)
-        name = sql_function(node.kind, self.builtins)
-        if node.eval_mode == _TRY or (node.kind == "ParseJson" and not node.fields["failOnError"]):
-            tried = (f"try_{name}", f"try_{node.kind.lower()}")
-            name = next((t for t in tried if t in self.builtins), None)
+        name = called_function(node, self.builtins)
         if node.kind == "PreciseTimestampConversion":
             raise NoForm("session_window(…) (its SQL, GROUP BY session_window(…), is FULL)")
         if name is None:
@@ -134,7 +131,7 @@ class ExpressionReader:
     def cast(self, node: SparkNode) -> Expr:
         if (bit := grouping_bit(node)) is not None and self.columns.get(bit[0].id) == GROUPING_ID:
             return Raw((f"grouping({self.keys[-1 - bit[1]]})",))
-        word = "TRY_CAST" if node.eval_mode == _TRY else "CAST"
+        word = "TRY_CAST" if node.eval_mode == TRY else "CAST"
         return Cast(self.read(node.child), ddl_type(node.fields["dataType"]), word)
 
     def case(self, node: SparkNode) -> Expr:

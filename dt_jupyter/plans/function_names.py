@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from dt_jupyter.plans.plan_tree import SparkNode
+
 INFIX = {
     "Add": "+", "Subtract": "-", "Multiply": "*", "Divide": "/", "IntegralDivide": "DIV",
     "Remainder": "%", "EqualTo": "=", "EqualNullSafe": "<=>", "GreaterThan": ">",
@@ -48,6 +50,8 @@ _NAMES = {
     "TruncTimestamp": "date_trunc", "UnaryPositive": "positive", "VariancePop": "var_pop",
     "VarianceSamp": "var_samp",
 }  # fmt: skip
+TRY = "TRY"
+"""The mode of an expression that gives NULL where it has no value."""
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -58,3 +62,13 @@ def sql_function(kind: str, builtins: Collection[str]) -> str | None:
     """
     names = (_NAMES.get(kind), kind.lower(), _WORD.sub("_", kind).lower())
     return next((n for n in names if n is not None and n in builtins), None)
+
+
+def called_function(node: SparkNode, builtins: Collection[str]) -> str | None:
+    """The function that an expression is a call of, as `try_sum` of a sum that gives NULL where it
+    has no value; None where there is none of that name."""
+    name = sql_function(node.kind, builtins)
+    if node.eval_mode != TRY and not (node.kind == "ParseJson" and not node.fields["failOnError"]):
+        return name
+    tried = (f"try_{name}", f"try_{node.kind.lower()}")
+    return next((t for t in tried if t in builtins), None)

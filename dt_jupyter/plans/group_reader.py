@@ -23,7 +23,7 @@ from dt_jupyter.ivm import (
     require_rule,
 )
 from dt_jupyter.plans.expression_reader import arguments
-from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.function_names import called_function
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues, ScalarReader
 
@@ -127,7 +127,7 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
 
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:
     """The same of the function without DISTINCT and FILTER."""
-    name = _CLASSES.get(call.kind) or sql_function(call.kind, reader.builtins)
+    name = _CLASSES.get(call.kind) or called_function(call, reader.builtins)
     if name is None:
         raise refuse(Refusal.AGGREGATE, what=call.kind, known=_KNOWN)
     given = arguments(call)

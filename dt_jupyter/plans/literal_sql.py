@@ -119,7 +119,7 @@ def _decimal(value: str, kind: str) -> str:
     whole, _, part = value.lstrip("-").partition(".")
     digits = len(whole.lstrip("0")) + len(part)
     if _NUMBER.match(value) and kind == f"decimal({max(digits, len(part), 1)},{len(part)})":
-        return f"{value}BD"
+        return value if part else f"{value}BD"
     return f"CAST({literal(value)} AS {ddl_type(kind)})"
 
 

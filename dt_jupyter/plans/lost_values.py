@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from dt_jupyter.plans.function_names import TRY
 from dt_jupyter.plans.plan_document import read_document
 from dt_jupyter.plans.plan_tree import SparkNode, Unknown
 
@@ -35,7 +36,8 @@ def find_lost(text: str, relation: str) -> str | None:
 
 def _words(document: str) -> Iterator[str]:
     for node in read_document(document).everything():
-        settled = node.is_plan or node.kind in _STRUCTURE or "aggregate" in node.package
+        called = "aggregate" in node.package and node.eval_mode != TRY
+        settled = node.is_plan or node.kind in _STRUCTURE or called
         is_null = node.kind == "Literal" and node.fields["value"] is None
         if not (settled or is_null) and node.type is not None:
             yield _word(node)

@@ -16,7 +16,7 @@ from dt_jupyter.ivm import (
     expr,
     settle_window,
 )
-from dt_jupyter.plans.function_names import sql_function
+from dt_jupyter.plans.function_names import called_function
 from dt_jupyter.plans.group_reader import call_text, take_call_apart
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ScalarReader
@@ -41,7 +41,7 @@ def read_window(node: SparkNode, reader: ScalarReader, ids: Ids) -> ReadWindow:
     frame = _frame(function, spec, reader)
     is_aggregate = function.kind == "AggregateExpression"
     bare = function.child if is_aggregate else function
-    name = sql_function(bare.kind, reader.builtins) or bare.kind.lower()
+    name = called_function(bare, reader.builtins) or bare.kind.lower()
     ignores = bool(bare.fields.get("ignoreNulls"))
     if name in PEER_EDGES and orders and not ignores and frame in PEER_EDGES[name]:
         more = tuple(reader.read(o.child) for o in orders)
@@ -90,7 +90,7 @@ def _function(function: SparkNode, reader: ScalarReader) -> Expr:
             return reader.call_of(function.child)
         return call_text(take_call_apart(function, reader))
     if function.kind in ("Rank", "DenseRank", "PercentRank", "CumeDist", "RowNumber"):
-        return Call(str(sql_function(function.kind, reader.builtins)).upper(), ())
+        return Call(str(called_function(function, reader.builtins)).upper(), ())
     return reader.window_call(function)
 
 

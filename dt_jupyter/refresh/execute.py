@@ -78,7 +78,7 @@ class Outcome:
 
 
 FORMAT = "dt_jupyter.stateFormat"
-STATE_FORMAT = "6"
+STATE_FORMAT = "7"
 """What the columns of backing tables mean, and which stages a query is cut into: a release that
 changes either takes the next number, and tables of another one are computed anew."""
 

@@ -94,6 +94,8 @@ class Lineages:
         flows = column_flows(document)
         if flows is None or len(flows) != len(definition.columns):
             return None
+        if any(source not in names for flow in flows for source, _ in flow):
+            return None
         return tuple(
             LineageEdge(names[source], column, table.name, target)
             for (target, _, _), flow in zip(definition.columns, flows, strict=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from dt_jupyter.definition import (
-    Functions,
+    CallableFunctions,
     QueryMeaning,
     QueryText,
     empty_relation,
@@ -193,7 +193,7 @@ class Changes:
     ) -> QueryMeaning:
         catalog = self.sources.catalog
         views = {n: expanded(catalog, v.text) for n, v in found.views.items()}
-        functions = Functions(self.builtins, scalar_names(frozenset(), catalog))
+        functions = CallableFunctions(self.builtins, scalar_names(frozenset(), catalog))
         try:
             declared = tuple(catalog.functions())
             text = QueryText(expanded(catalog, query), schema, found.sources, views, declared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import Functions, QueryText, read_meaning
+from dt_jupyter.definition import CallableFunctions, QueryText, read_meaning
 from dt_jupyter.functions import called_by, expanded, scalar_names
 from dt_jupyter.ivm import Refused, equivalent, simplify
 from dt_jupyter.model import Name, Source, SourceKind, StreamMeaning, StreamTable, ViewSource
@@ -89,5 +89,5 @@ class MeaningReader:
         declared = tuple(self.catalog.functions())
         text, schema = whole(meaning.source), meaning.source.schema
         query = QueryText(text, schema, sources, views, declared)
-        functions = Functions(self.builtins, scalar_names(frozenset(), self.catalog))
+        functions = CallableFunctions(self.builtins, scalar_names(frozenset(), self.catalog))
         return simplify(read_meaning(self.spark, query, functions, typed).relation)

@@ -74,7 +74,6 @@ def definition(query: str = "SELECT a FROM t", *upstream: str) -> Definition:
         sources=tuple(sources),
         views=(ViewSource(name("v"), "SELECT 1"),),
         current_schema="other",
-        read_as="SELECT `t`.`a` FROM `default`.`t` AS `t`",
     )
 
 

@@ -77,3 +77,6 @@ SELECT * FROM t WHERE k IN ('a', 'b') AND (v, id) IN ((1, 2), (2, 3))
 SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY v) AS m FROM t GROUP BY k
 (SELECT id, v, k, f FROM t ORDER BY id, v, k, f LIMIT 2) UNION ALL (SELECT id, id, k, name FROM u ORDER BY id, k, name LIMIT 1)
 SELECT explode(array(v, f)) AS e, rank() OVER (ORDER BY id, v, f, k) r FROM t
+WITH c AS (SELECT id FROM t ORDER BY v) SELECT * FROM c TABLESAMPLE (3 ROWS)
+SELECT * FROM (SELECT id FROM t ORDER BY v) LIMIT 3
+WITH c AS (SELECT id FROM t ORDER BY v), d AS (SELECT * FROM c) SELECT x.id FROM d x OFFSET 1

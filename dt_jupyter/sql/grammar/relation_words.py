@@ -74,8 +74,8 @@ class RelationWords:
         plain = index < len(self.words) and "$" not in self.text(index)
         following = self.text(index + 1)
         ended = following in ("", ",", ")", ".", ";") or self.joins_at(index + 1) > 0
-        aliased = self.word(index) == "FROM" and self.is_name(index + 1)
-        return plain and self.word(index) != "" and (ended or aliased)
+        ended = ended or self.word(index + 1) in ENDS | {"AS", "ON", "USING"}
+        return plain and self.word(index) != "" and (ended or self.is_name(index + 1))
 
     def name_end(self, index: int) -> int:
         """The index after the name of dotted parts that begins at `index`."""

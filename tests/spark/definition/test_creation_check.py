@@ -23,7 +23,7 @@ import dt_jupyter.refresh.protocol as run
 import dt_jupyter.spark.jobs as jobs
 import dt_jupyter.sql.emit.state_sql as maintain
 from dt_jupyter.definition.compile import compile_query
-from dt_jupyter.definition.query_meaning import Functions, QueryText, empty_relation
+from dt_jupyter.definition.query_meaning import CallableFunctions, QueryText, empty_relation
 from dt_jupyter.definition.validate.creation_check import Verdict, check
 from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
 from dt_jupyter.model import Definition, Name, Source, SourceKind
@@ -74,7 +74,7 @@ class Subject:
         found = compile_query(
             self.spark,
             QueryText(self.query, "default", sources, {}),
-            Functions(builtins(self.spark), frozenset()),
+            CallableFunctions(builtins(self.spark), frozenset()),
             self.schemas,
             Definition(self.query, {}, columns, tuple(sources.values())),
         )

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from dt_jupyter.definition import Functions, QueryText, read_meaning
+from dt_jupyter.definition import CallableFunctions, QueryText, read_meaning
 from dt_jupyter.ivm import Refusal, Refused
 from dt_jupyter.model import Name, Source, SourceKind, quote
 from dt_jupyter.spark import builtin_functions
@@ -61,7 +61,7 @@ def shown(spark: SparkSession, query: str) -> tuple[list[str], list[str]]:
 
 def read_and_written(spark: SparkSession, query: str, tables: Mapping[str, Source]) -> str:
     """The query of the relation that is read of a query; Refused as that is."""
-    names = Functions(builtin_functions(spark), frozenset())
+    names = CallableFunctions(builtin_functions(spark), frozenset())
     schemas = {s.table_id: spark.table(s.table_id).schema for s in tables.values()}
     asked = QueryText(query, "default", {s.name: s for s in tables.values()}, {})
     rel = read_meaning(spark, asked, names, schemas).relation

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from dt_jupyter.definition import Functions, QueryText, read_document_of, read_meaning
+from dt_jupyter.definition import CallableFunctions, QueryText, read_document_of, read_meaning
 from dt_jupyter.ivm import SUPPORTED, UNRULED, Aggregate, Refused, Window, walk
 from dt_jupyter.model import Name, Source, SourceKind
 from dt_jupyter.spark.relations import builtin_functions
@@ -68,7 +68,7 @@ _TABLE = Source(Name("default", "t"), SourceKind.DELTA, "t", None)
 def read(spark: SparkSession, query: str, function: str) -> set[type]:
     """The operators of the relation of a query with `(…)` for a call of the function, over
     columns of the first type that Spark takes."""
-    names = Functions(builtin_functions(spark), frozenset())
+    names = CallableFunctions(builtin_functions(spark), frozenset())
     schema = StructType.fromDDL(", ".join(f"{n} {t}" for n, t in _COLUMNS.items()))
     for column in _COLUMNS:
         arguments = re.sub(r"\bv\b", column, _arguments(function))

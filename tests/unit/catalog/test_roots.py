@@ -71,7 +71,6 @@ def test_a_definition_moves_as_a_whole() -> None:
             Source(Name("default", "f"), SourceKind.FOREIGN, "f", None),
         ),
         (ViewSource(Name("default", "v"), f"SELECT a FROM delta.`{path}`"),),
-        read_as=f"SELECT `T`.`a` FROM delta.`{path}` AS `T`",
     )
     assert ROOT.found_definition(ROOT.stored_definition(made)) == made
     moved = ELSEWHERE.found_definition(ROOT.stored_definition(made))
@@ -80,4 +79,3 @@ def test_a_definition_moves_as_a_whole() -> None:
     assert moved.sources[0].name == Name("delta", "/elsewhere/tables/T")
     assert moved.sources[1:] == made.sources[1:]
     assert moved.views[0].text == "SELECT a FROM delta.`/elsewhere/tables/T`"
-    assert moved.read_as == "SELECT `T`.`a` FROM delta.`/elsewhere/tables/T` AS `T`"

@@ -34,7 +34,7 @@ def lab(tmp_path: Path) -> Lab:
     for schema in "ab":
         made = definition(f"SELECT a FROM {schema}.src")
         source = replace(made.sources[0], name=Name(schema, "src"))
-        own = replace(made, sources=(source,), read_as="", current_schema=schema)
+        own = replace(made, sources=(source,), current_schema=schema)
         for name in ("live", "gone"):
             named = table(f"{schema}_{name}", definition=own)
             lab.catalog.create(replace(named, name=Name(schema, name)))
