@@ -17,7 +17,7 @@ SETTLING = frozenset({
     "collect_list", "array_agg", "collect_set", "min_by", "max_by", "first", "first_value", "last",
     "last_value", "any_value", "mode", "listagg",
 })  # fmt: skip
-"""Aggregates whose order a query leaves open: the binder gives their text one."""
+"""Aggregates whose order a query leaves open: the reader of queries gives their text one."""
 
 
 class End(StrEnum):
@@ -257,7 +257,7 @@ class Restrict(Rel):
     """⋉: the rows whose columns match a row of the relation `keys`, NULL-safe; `keys` is the name
     of a materialised relation, or one to be computed.
 
-    `on` pairs columns of the input with columns of `keys`. Made by rules, never by the binder.
+    `on` pairs columns of the input with columns of `keys`. Made by rules, never by the reader of queries.
     """
 
     input: Rel

@@ -1,6 +1,6 @@
 """The user's own text, evaluated at a frontier: names of tables replaced where they stand.
 
-Nothing of the text is written anew, so it can judge what the binder made of it.
+Nothing else of the text changes, so its rows can judge what was read of it.
 """
 
 from __future__ import annotations

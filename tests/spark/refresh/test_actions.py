@@ -59,6 +59,7 @@ def test_unchanged_sources_start_no_job_and_write_nothing(lab: Lab) -> None:
     assert after.data_timestamp > before.data_timestamp
 
 
+@pytest.mark.nightly
 def test_a_refresh_that_another_overtook_before_it_began_looks_again(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_diamond_stands_at_one_data_timestamp(lab: Lab) -> None:
     lab.verified("base", "left_", "right_", "top")
 
 
+@pytest.mark.nightly
 def test_groups_come_into_sight_and_out_of_it(lab: Lab) -> None:
     lab.table("item", "k STRING", "'a'", "'a'", "'b'")
     lab.dynamic_table("many", "SELECT k, count(*) AS n FROM item GROUP BY k HAVING count(*) > 1")
@@ -225,6 +227,7 @@ def test_no_rows_are_rows_too(lab: Lab) -> None:
     lab.verified("bag", "grouped")
 
 
+@pytest.mark.nightly
 def test_duplicates_leave_one_by_one(lab: Lab) -> None:
     lab.table("item", "id INT, v STRING", "1, 'x'", "2, 'x'", "3, 'x'")
     lab.dynamic_table("d", "SELECT v FROM item")
@@ -234,6 +237,7 @@ def test_duplicates_leave_one_by_one(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("one", "two"),
     some(

@@ -141,6 +141,7 @@ def test_a_column_that_is_only_added_is_null_in_the_stored_rows(
     assert lab.engine.replay_refresh("whole").equal
 
 
+@pytest.mark.nightly
 def test_a_column_that_comes_back_brings_its_values(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3", properties=MAPPED)
     lab.sql("ALTER TABLE ro ADD COLUMN x INT; INSERT INTO ro VALUES (4, 5, 6, 7)")
@@ -153,6 +154,7 @@ def test_a_column_that_comes_back_brings_its_values(lab: Lab) -> None:
     agrees(lab, "d", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_columns_without_the_commit_that_follows_them_are_noticed(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +274,7 @@ def test_a_past_data_timestamp_has_the_columns_of_its_time(lab: Lab) -> None:
     agrees(lab, "d", "SELECT * FROM ro")
 
 
+@pytest.mark.nightly
 def test_verify_compares_names_order_and_types(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE DYNAMIC TABLE d AS SELECT * FROM ro")
@@ -303,6 +306,7 @@ def test_rows_that_ask_for_the_time_move_with_it(lab: Lab) -> None:
         assert verdict.equal, str(verdict)
 
 
+@pytest.mark.nightly
 def test_a_source_that_is_not_delta_may_change_its_columns(lab: Lab) -> None:
     lab.spark.sql("CREATE SCHEMA IF NOT EXISTS shop")
     lab.sql("USE shop; CREATE OR REPLACE TABLE ro (wrong INT) USING delta; USE default")

@@ -228,6 +228,7 @@ def test_files_that_a_vacuum_took_are_missed_before_they_are_read(far: Elsewhere
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_table_that_is_gone_and_comes_back(far: Elsewhere) -> None:
     lab = far.lab
     lab.dynamic_table("d", "SELECT id FROM far")
@@ -313,6 +314,7 @@ def test_a_table_cannot_be_made_where_no_storage_is(quick_lab: Lab) -> None:
     assert "t" not in quick_lab.names()[1]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", some(1, ["a%20b", "a b", "ä=1"]))
 def test_names_that_a_uri_writes_otherwise(far: Elsewhere, name: str) -> None:
     lab = far.lab
@@ -330,6 +332,7 @@ def test_names_that_a_uri_writes_otherwise(far: Elsewhere, name: str) -> None:
     assert (far.folder / name).exists() or (far.folder / quote(name)).exists()
 
 
+@pytest.mark.nightly
 def test_the_lake_knows_its_names_when_it_is_opened_again(far: Elsewhere) -> None:
     lab = far.lab
     lab.dynamic_table("d", "SELECT id FROM far")
@@ -427,6 +430,7 @@ def test_clones_of_what_reads_it(far: Elsewhere) -> None:
     assert "other storage" in str(found[0])
 
 
+@pytest.mark.nightly
 def test_a_role_reads_it_by_name_with_the_right_alone(far: Elsewhere) -> None:
     lab = far.lab
     lab.sql("CREATE ROLE reader")
