@@ -20,7 +20,7 @@ from dt_jupyter.ivm import Rel
 from dt_jupyter.model import quote
 from dt_jupyter.plans.plan_document import digest_document
 from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
-from dt_jupyter.plans.source_table import SourceTable
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, builtin_functions
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class RecordedPlans:
         self, text: str, tables: Mapping[str, str], views: Mapping[str, str] | None = None
     ) -> Rel:
         """The relation of a query; Refused where the reader refuses it."""
-        known = {name: SourceTable(name, column_names(ddl)) for name, ddl in tables.items()}
+        known = {name: PlanSource(name, column_names(ddl)) for name, ddl in tables.items()}
         return relation_of_document(self.document(text, tables, views), known, spark_functions())
 
     def write(self, *, passed: bool) -> None:

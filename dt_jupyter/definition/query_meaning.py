@@ -15,7 +15,7 @@ from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
-from dt_jupyter.plans import SourceTable, find_lost, read_query_document, relation_of_document
+from dt_jupyter.plans import PlanSource, find_lost, read_query_document, relation_of_document
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import Catalyst, type_text
 from dt_jupyter.sql import Renderer, table_places
@@ -137,11 +137,11 @@ def _document_of(catalyst: Catalyst, query: QueryText, schemas: Mapping[str, Str
             raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
 
 
-def _table(source: Source, schema: StructType) -> SourceTable:
+def _table(source: Source, schema: StructType) -> PlanSource:
     columns = tuple(f.name for f in schema.fields)
     casts = tuple((f.name, type_text(f.dataType)) for f in schema.fields if is_padded(f))
     visible = VISIBLE if VISIBLE in columns else None
-    return SourceTable(source.table_id, public_columns(columns), visible, casts)
+    return PlanSource(source.table_id, public_columns(columns), visible, casts)
 
 
 def is_padded(field: StructField) -> bool:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expr:
-    """A node. Deterministic: the reader of queries lets nothing else pass. Two that print the same are equal,
-    however they were made."""
+    """A node. Deterministic: the reader of queries lets nothing else pass. Two that print the
+    same are equal, however they were made."""
 
     __match_args__: ClassVar[tuple[str, ...]]
 

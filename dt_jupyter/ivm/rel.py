@@ -257,7 +257,8 @@ class Restrict(Rel):
     """⋉: the rows whose columns match a row of the relation `keys`, NULL-safe; `keys` is the name
     of a materialised relation, or one to be computed.
 
-    `on` pairs columns of the input with columns of `keys`. Made by rules, never by the reader of queries.
+    `on` pairs columns of the input with columns of `keys`. Made by rules, never by the
+    reader of queries.
     """
 
     input: Rel

@@ -14,4 +14,4 @@ from .plan_relation import (
     read_query_document as read_query_document,
     relation_of_document as relation_of_document,
 )
-from .source_table import SourceTable as SourceTable
+from .plan_source import PlanSource as PlanSource

@@ -36,7 +36,7 @@ def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
     return plan_columns(plan.child)
 
 
-def source_of(view: SparkNode) -> str:
+def view_source(view: SparkNode) -> str:
     """What the columns of a view are marked with, else its name."""
     marks = (c.fields.get("metadata") or {} for c in plan_columns(view))
     marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)

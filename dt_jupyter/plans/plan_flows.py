@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_document import read_document
-from dt_jupyter.plans.plan_facts import columns_read, plan_columns, source_of
+from dt_jupyter.plans.plan_facts import columns_read, plan_columns, view_source
 from dt_jupyter.plans.plan_tree import SparkNode
 
 Flow = frozenset[tuple[str, str]]
@@ -26,7 +26,7 @@ def column_flows(document: str) -> tuple[Flow, ...] | None:
             for made, read in _steps(node):
                 reads.setdefault(made, set()).update(read)
             if node.kind == "View":
-                own |= {c.id: (source_of(node), c.name) for c in plan_columns(node)}
+                own |= {c.id: (view_source(node), c.name) for c in plan_columns(node)}
         return tuple(_reached(column.id, reads, own) for column in plan_columns(root))
     except NoForm:
         return None

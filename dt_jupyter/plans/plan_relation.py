@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from dt_jupyter.ivm import Rel
 from dt_jupyter.plans.plan_document import read_document, write_document
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.plans.relation_reader import RelationReader
-from dt_jupyter.plans.source_table import SourceTable
 from dt_jupyter.plans.special_times import refuse_special_literals
 from dt_jupyter.plans.subquery_rules import join_subqueries
 from dt_jupyter.spark import Catalyst
@@ -24,7 +24,7 @@ def read_query_document(catalyst: Catalyst, text: str) -> str:
 
 def relation_of_document(
     document: str,
-    tables: Mapping[str, SourceTable],
+    tables: Mapping[str, PlanSource],
     builtins: Collection[str],
     functions: Collection[str] = (),
 ) -> Rel:

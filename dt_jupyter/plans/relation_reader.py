@@ -51,10 +51,10 @@ from dt_jupyter.plans.join_reader import (
 )
 from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
-from dt_jupyter.plans.plan_facts import plan_columns, source_of
+from dt_jupyter.plans.plan_facts import plan_columns, view_source
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.plans.plan_tree import SparkNode
 from dt_jupyter.plans.scalar_reader import ColumnValues
-from dt_jupyter.plans.source_table import SourceTable
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
 
@@ -69,7 +69,7 @@ class RelationReader:
     columns, or by the names of the views that stand for them; `builtins` are Spark's functions,
     `functions` the user's."""
 
-    tables: Mapping[str, SourceTable]
+    tables: Mapping[str, PlanSource]
     builtins: Collection[str]
     functions: Collection[str] = ()
     ids: Ids = field(default_factory=Ids)
@@ -97,7 +97,7 @@ class RelationReader:
     # -- leaves -----------------------------------------------------------------------------------
 
     def _view(self, plan: SparkNode) -> ReadPlan:
-        source = source_of(plan)
+        source = view_source(plan)
         return self._scan(plan, source) if source in self.tables else self._below(plan)
 
     def _scan(self, plan: SparkNode, source: str) -> ReadPlan:

@@ -77,6 +77,8 @@ def _expression(node: exp.Expr, ids: Mapping[str, str]) -> Expr:
             return Element(of(node.this), of(key))
         case exp.Binary() if type(node) in _SIGNS:
             return Infix(of(node.this), _SIGNS[type(node)], of(node.expression))
+        case exp.Anonymous() if not node.find(exp.Lambda):
+            return Call(node.name, tuple(map(of, node.expressions)))
         case exp.Func() if not node.find(exp.Lambda) and not isinstance(node, exp.Predicate):
             name = node.sql(WholeSpark).partition("(")[0]
             return Call(name, tuple(map(of, node.iter_expressions())))
@@ -88,7 +90,7 @@ def _text(node: exp.Expr, ids: Mapping[str, str]) -> Expr:
     kept: list[Expr] = []
 
     def mark(inner: exp.Expr) -> exp.Expr:
-        whole = isinstance(inner, exp.Column | exp.Func) and inner is not node
+        whole = isinstance(inner, exp.Column | exp.Func | exp.Literal) and inner is not node
         if not whole or inner.find(exp.Lambda):
             return inner
         kept.append(_expression(inner, ids))

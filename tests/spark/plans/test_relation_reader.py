@@ -14,7 +14,7 @@ from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, relation_reader
 from dt_jupyter.plans.plan_form import optimized_form
 from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
-from dt_jupyter.plans.source_table import SourceTable
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, builtin_functions
 from dt_jupyter.sql import Renderer
 from tests.cases import nightly, some
@@ -64,8 +64,8 @@ MORE = (
 OTHER_FORMS = 20
 """Texts of TPC-DS with another form: grouping sets, full joins, marks beside other conditions."""
 TABLES = {
-    **{n: SourceTable(n, tuple(COLUMNS), None, ()) for n in ("p", "q")},
-    "dim": SourceTable("dim", ("k", "name"), None, ()),
+    **{n: PlanSource(n, tuple(COLUMNS), None, ()) for n in ("p", "q")},
+    "dim": PlanSource("dim", ("k", "name"), None, ()),
 }
 
 
@@ -104,7 +104,7 @@ def analysed(frame: DataFrame) -> Any:
     return session._jdf.queryExecution().analyzed()
 
 
-def read(spark: SparkSession, text: str, tables: Mapping[str, SourceTable] = TABLES) -> Rel:
+def read(spark: SparkSession, text: str, tables: Mapping[str, PlanSource] = TABLES) -> Rel:
     document = read_query_document(Catalyst.of(spark), text)
     return relation_of_document(document, tables, builtin_functions(spark))
 
@@ -133,7 +133,7 @@ def differing_rows(spark: SparkSession, one: str, other: str) -> int:
 
 
 def compared(
-    spark: SparkSession, queries: Mapping[str, str], tables: Mapping[str, SourceTable]
+    spark: SparkSession, queries: Mapping[str, str], tables: Mapping[str, PlanSource]
 ) -> Mapping[str, str]:
     """How the relation that was read differs, by query: "" where Spark plans it as the text."""
     found = {}
@@ -161,7 +161,7 @@ def test_every_query_is_read_as_spark_reads_it(session: SparkSession) -> None:
 def test_texts_of_tpcds_are_read(tpcds: SparkSession, names: Sequence[str]) -> None:
     """None is refused or has other types, and of most the form is that of Spark's plan."""
     texts = tpcds_texts()
-    tables = {t: SourceTable(t, tuple(columns(t)), None, ()) for t in OF_TPCDS}
+    tables = {t: PlanSource(t, tuple(columns(t)), None, ()) for t in OF_TPCDS}
     found = compared(tpcds, {n: texts[n] for n in names or texts}, tables)
     assert set(found.values()) <= {"", "form"}, found
     assert sum(d == "form" for d in found.values()) <= OTHER_FORMS

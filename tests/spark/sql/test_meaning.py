@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from dt_jupyter.model import quote
 from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
-from dt_jupyter.plans.source_table import SourceTable
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst
 from dt_jupyter.spark.relations import builtin_functions
 from dt_jupyter.sql.emit.render import Renderer
@@ -121,7 +121,7 @@ def test_a_query_that_is_read_has_the_rows_of_its_text(
     tables: SparkSession, builtins: frozenset[str], query: str
 ) -> None:
     document = read_query_document(Catalyst.of(tables), query)
-    known = {n: SourceTable(n, column_names(ddl)) for n, (ddl, _) in TABLES.items()}
+    known = {n: PlanSource(n, column_names(ddl)) for n, (ddl, _) in TABLES.items()}
     rel = relation_of_document(document, known, builtins)
     inner = Renderer(lambda s: quote(s.source))(rel)
     own = tables.sql(f"SELECT {', '.join(map(quote, rel.columns))} FROM ({inner}) z")

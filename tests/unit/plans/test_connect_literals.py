@@ -38,7 +38,7 @@ HALF = T.StructType([T.StructField("a b", T.IntegerType())])
         ({"decimal": Literal.Decimal(value="1.5", precision=10, scale=0)},
          "CAST('1.5' AS DECIMAL(10,1))"),
         ({"decimal": Literal.Decimal(value="1E+3")}, "1000BD"),
-        ({"decimal": Literal.Decimal(value="-0.001")}, "-0.001BD"),
+        ({"decimal": Literal.Decimal(value="-0.001")}, "-0.001"),
         ({"string": "it's"}, "'it\\'s'"),
         ({"date": -1}, "DATE'1969-12-31'"),
         ({"timestamp": 1}, "TIMESTAMP'1970-01-01 00:00:00.000001Z'"),

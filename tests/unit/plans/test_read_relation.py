@@ -26,7 +26,7 @@ from dt_jupyter.ivm import (
     window_rules,
 )
 from dt_jupyter.plans.plan_relation import relation_of_document
-from dt_jupyter.plans.source_table import SourceTable
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.sql import Renderer
 from tests.recorded_plans import RecordedPlans, column_names, spark_functions
 from tests.unit.small_queries import TABLES, VIEWS, texts
@@ -40,7 +40,7 @@ MARKS = {
 
 def bound(query: str) -> Rel:
     """The relation; `dt` has rows that are hidden."""
-    known = {name: SourceTable(f"id:{name}", column_names(TABLES[name])) for name in TABLES}
+    known = {name: PlanSource(f"id:{name}", column_names(TABLES[name])) for name in TABLES}
     known["dt"] = replace(known["dt"], visible="__dt_visible")
     return relation_of_document(PLANS.document(query, TABLES, VIEWS), known, spark_functions())
 
@@ -209,8 +209,8 @@ def test_names_with_odd_characters_come_through() -> None:
     (source,) = scans(rel)
     assert tuple(n for _, n in source.reads) == column_names(TABLES["odd t"])
     rendered = Renderer(lambda s: "x")(rel)
-    assert "`c``d`" in rendered
-    assert "`x y`" in rendered
+    assert "`c``d` AS `c_d`" in rendered
+    assert rel.columns == ("a_b", "c_d", "e_f", "select", "x_y", "q_t")
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ BUILTINS = frozenset({"sum", "date_format", "array_contains", "var_samp"})
     [
         ("5", "integer", "5"),
         ("-5", "long", "-5L"),
-        ("1.50", "decimal(3,2)", "1.50BD"),
+        ("1.50", "decimal(3,2)", "1.50"),
         ("1.50", "decimal(10,2)", "CAST('1.50' AS DECIMAL(10,2))"),
-        ("0.00", "decimal(2,2)", "0.00BD"),
+        ("0.00", "decimal(2,2)", "0.00"),
         ("1E+3", "decimal(10,0)", "CAST('1E+3' AS DECIMAL(10,0))"),
         ("1.0E-7", "double", "1.0E-7D"),
         ("NaN", "float", "CAST('NaN' AS FLOAT)"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class SourceTable:
+class PlanSource:
     """The id of a source, its columns in order, and a hidden boolean column that tells which rows
     are public (None: all). `casts` are the types that columns are read as, by name."""
 
