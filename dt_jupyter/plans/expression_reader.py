@@ -106,9 +106,8 @@ class ExpressionReader:
         return any(i not in self.columns for i in read)
 
     def _program(self, node: SparkNode) -> Expr:
-        """By its name, if a function of the user's has it; whether it is that one Spark says, as
-        it compares the text's plan."""
-        name = _program_name(node)
+        """By its name, if a function of the user's has it."""
+        name = program_name(node)
         if node.kind != "PythonUDF" or name.lower() not in self.functions:
             raise PythonFunction(name)
         return Call(name.lower(), self.list(node.children))
@@ -354,10 +353,11 @@ class ExpressionReader:
 
 def called_programs(plan: SparkNode) -> Iterator[str]:
     """The names of the programs that a plan calls."""
-    return (_program_name(node) for node in plan.everything() if node.kind in _PROGRAMS)
+    return (program_name(node) for node in plan.everything() if node.kind in _PROGRAMS)
 
 
-def _program_name(node: SparkNode) -> str:
+def program_name(node: SparkNode) -> str:
+    """The name by which a program is called."""
     return str(node.fields.get("name") or node.fields.get("udfName") or "?")
 
 

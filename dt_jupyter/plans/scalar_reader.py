@@ -11,6 +11,7 @@ from dt_jupyter.plans.expression_reader import (
     SELF_CONTAINED,
     ExpressionReader,
     arguments,
+    program_name,
 )
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.plan_tree import SparkNode
@@ -61,7 +62,7 @@ class ScalarReader(ExpressionReader):
         found = self.known(self, node)
         if found is not None:
             return found
-        check_node(node, self.builtins)
+        check_node(node, self.builtins, self.functions)
         return super().read(node)
 
     def _is_stale(self, node: SparkNode) -> bool:
@@ -93,15 +94,14 @@ def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     return arguments(node) if REPLACEMENT in node.fields else ()
 
 
-def check_node(node: SparkNode, builtins: Collection[str]) -> None:
-    """Raises Refused of what is no deterministic scalar of the row."""
+def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str]) -> None:
+    """Raises Refused of what is no deterministic scalar of the row. Calls of `own`, functions of the
+    user's, are such: their values are kept."""
     kind = node.kind
     if kind in CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{CONTEXT[kind]}()")
     if node.deterministic is False:
-        *_, what = (n.kind for n in node.walk() if n.deterministic is False)  # an innermost one
-        name = sql_function(what, builtins) or what.lower()
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
+        _check_calls(node, builtins, own)
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
     if kind in _NOT_FIXED:
@@ -110,6 +110,21 @@ def check_node(node: SparkNode, builtins: Collection[str]) -> None:
         raise refuse(Refusal.SESSION_WINDOW)
     if kind == "Cast":
         _check_time(node)
+
+
+def _check_calls(node: SparkNode, builtins: Collection[str], own: Collection[str]) -> None:
+    """Raises Refused of the first call in an expression that makes it give another value each
+    time."""
+    for call in node.walk():
+        if call.deterministic is not False or any(c.deterministic is False for c in call.children):
+            continue
+        if call.kind == "PythonUDF":
+            name = program_name(call)
+            if name.lower() in own:
+                continue
+            raise refuse(Refusal.UNKNOWN_FUNCTION, what=f"{name}()")
+        name = sql_function(call.kind, builtins) or call.kind.lower()
+        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
 
 
 def _check_time(cast: SparkNode) -> None:

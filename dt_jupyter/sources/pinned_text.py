@@ -5,7 +5,7 @@ Nothing else of the text changes, so its rows can judge what was read of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC
 
 from dt_jupyter.ivm import Refusal, Refused, refuse
@@ -14,7 +14,14 @@ from dt_jupyter.model import Definition, Frontier, SourceKind, Timestamp, plain,
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.source_names import Logs, name_of
 from dt_jupyter.spark import DROPS_QUOTES, KEEPS_BACKSLASHES
-from dt_jupyter.sql import NamedTable, escape_quotes, named_tables, tokens
+from dt_jupyter.sql import (
+    NamedTable,
+    dotted_names,
+    escape_quotes,
+    named_tables,
+    replace_spans,
+    tokens,
+)
 
 _BARE = frozenset({"current_timestamp", "current_date"})
 """What Spark calls without brackets too."""
@@ -29,14 +36,22 @@ def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     """`query` with each table replaced by `relation`, and each view by its own pinned text; what
     it reads as of a time of its own stays as it is. Refused for a table that is read with options,
     which only a name can have."""
-    text = query
+    text, replaced = query, set[Parts]()
     places = [p for p in named_tables(query) if not p.fixed]
     for place in reversed(places):
         parts, inner = place.parts, view(place.parts)
         found = f"(\n{pinned(inner, relation, view)}\n)" if inner is not None else relation(parts)
         if found is not None:
             text = _replaced(text, place, found)
-    return text
+            replaced.add(tuple(p.lower() for p in parts[-2:]))
+    return _without_schemas(text, replaced)
+
+
+def _without_schemas(text: str, tables: Collection[Parts]) -> str:
+    """Columns of replaced tables that a text names by schema and table, by the table alone: a
+    relation in the place of a table has no schema."""
+    spans = [span for parts, span in dotted_names(text) if parts in tables and len(parts) == 2]
+    return replace_spans(text, [(span, "") for span in spans])
 
 
 def _replaced(text: str, place: NamedTable, relation: str) -> str:

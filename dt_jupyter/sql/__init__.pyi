@@ -51,6 +51,7 @@ from .grammar.magic_specs import (
 )
 from .grammar.moved_schema import (
     columns_by_schema as columns_by_schema,
+    dotted_names as dotted_names,
     move_schema as move_schema,
     move_schema_in_statement as move_schema_in_statement,
 )

@@ -78,7 +78,7 @@ def _expression(node: exp.Expr, ids: Mapping[str, str]) -> Expr:
         case exp.Binary() if type(node) in _SIGNS:
             return Infix(of(node.this), _SIGNS[type(node)], of(node.expression))
         case exp.Anonymous() if not node.find(exp.Lambda):
-            return Call(node.name, tuple(map(of, node.expressions)))
+            return Call(node.name.upper(), tuple(map(of, node.expressions)))
         case exp.Func() if not node.find(exp.Lambda) and not isinstance(node, exp.Predicate):
             name = node.sql(WholeSpark).partition("(")[0]
             return Call(name, tuple(map(of, node.iter_expressions())))

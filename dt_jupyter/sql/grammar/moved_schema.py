@@ -69,6 +69,17 @@ def columns_by_schema(query: str, schema: str) -> str | None:
     return None
 
 
+def dotted_names(text: str) -> Iterator[tuple[tuple[str, str], Span]]:
+    """Of names of three parts or more the first two, in lower case, and the place of the first with
+    its dot."""
+    words, names = tokens(text), (TokenKind.WORD, TokenKind.QUOTED)
+    for i in range(len(words) - 4):
+        first, dot, second, more, last = words[i : i + 5]
+        dotted = dot.sign(".") and more.sign(".") and not (i and words[i - 1].sign("."))
+        if dotted and first.kind in names and second.kind in names and last.kind in names:
+            yield (part_of(first).lower(), part_of(second).lower()), Span(first.start, dot.end)
+
+
 def _named(query: str) -> list[tuple[tuple[str, ...], Span]]:
     return [(place.parts, place.span) for place in named_tables(query) if not place.fixed]
 
@@ -85,4 +96,4 @@ def _dotted(words: list[Token], schema: str) -> Iterator[Span]:
                 yield Span(five[0].start, five[4].end)
 
 
-__all__ = ["columns_by_schema", "move_schema", "move_schema_in_statement"]
+__all__ = ["columns_by_schema", "dotted_names", "move_schema", "move_schema_in_statement"]
