@@ -95,8 +95,8 @@ def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
 
 
 def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str]) -> None:
-    """Raises Refused of what is no deterministic scalar of the row. Calls of `own`, functions of the
-    user's, are such: their values are kept."""
+    """Raises Refused of what is no deterministic scalar of the row. Calls of `own`, functions of
+    the user's, are such: their values are kept."""
     kind = node.kind
     if kind in CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{CONTEXT[kind]}()")
