@@ -74,7 +74,7 @@ def test_a_limit_without_an_order_takes_rows_by_their_contents(quick_lab: Lab) -
     lab.table("t", "a INT, b STRING", *(f"{i % 7}, '{i}'" for i in range(20)))
     lab.dynamic_table("few", "SELECT a, b FROM t LIMIT 5")
     lab.dynamic_table("ordered", "SELECT * FROM (SELECT a, b FROM t ORDER BY b DESC) LIMIT 3")
-    assert lab.why("ordered") == "INCREMENTAL"  # its text is that of Spark's plan
+    assert lab.why("ordered") == "INCREMENTAL"
     assert "order of their contents" in str(lab.engine.explain("few"))
 
     assert lab.rows("few") == first_of(lab, 5)
@@ -182,7 +182,6 @@ def test_columns_that_only_a_type_names_are_for_spark_to_name(quick_lab: Lab) ->
     lab.table("t", "id INT, m MAP<STRING, INT>", "1, map('a', 1, 'b', 2)")
     lab.dynamic_table("d", "SELECT id, explode(m) FROM t")
     assert lab.mode("d") == "INCREMENTAL"  # its columns are named by Spark's plan
-    assert "read by Spark's plan" in lab.engine.table("d").mode_reason.sentence
     lab.insert("t", "2, map('c', 3)")
     assert lab.refresh("d") == "INCREMENTAL"
     assert lab.rows("d") == [(1, "a", 1), (1, "b", 2), (2, "c", 3)]
