@@ -24,6 +24,8 @@ _PASSING = frozenset({
     "explicitMetadata", "metadata", "explicit", "replacement", "nullable", "queryContext",
 })  # fmt: skip
 """Fields that name, or follow from others."""
+_LIMITS = ("limitExpr", "offsetExpr")
+_PICKS = frozenset({"Count", "First", "Last", "AnyValue", "GetArrayItem"})
 
 
 def find_lost(text: str, relation: str) -> str | None:
@@ -35,12 +37,25 @@ def find_lost(text: str, relation: str) -> str | None:
 
 
 def _words(document: str) -> Iterator[str]:
-    for node in read_document(document).everything():
+    nodes = list(read_document(document).everything())
+    moved = {id(value) for node in nodes for value in _moved_values(node)}
+    for node in nodes:
+        if id(node) in moved:
+            continue
         called = "aggregate" in node.package and node.eval_mode != TRY
         settled = node.is_plan or node.kind in _STRUCTURE or called
         is_null = node.kind == "Literal" and node.fields["value"] is None
         if not (settled or is_null) and node.type is not None:
             yield _word(node)
+
+
+def _moved_values(node: SparkNode) -> Iterator[SparkNode]:
+    """Numbers of rows, which limits of limits share; constants that say only that a row counts,
+    or that NULLs do not; and places in arrays, which pivots have."""
+    if node.is_plan:
+        yield from (n for f in _LIMITS if (n := node.tree(f)) is not None)
+    elif node.kind in _PICKS:
+        yield from (c for c in node.children if c.kind == "Literal")
 
 
 def _word(node: SparkNode) -> str:
