@@ -148,7 +148,8 @@ class ExpressionReader:
         if call.kind == "PivotFirst":
             return self.pivot(call)
         if call.kind in ("First", "Last", "AnyValue") and call.fields.get("ignoreNulls"):
-            return Call(call.kind.lower(), (self.read(call.child), Literal("TRUE")))
+            name = called_function(call, self.builtins) or call.kind.lower()
+            return Call(name, (self.read(call.child), Literal("TRUE")))
         if call.kind == "HyperLogLogPlusPlus":
             error = Literal(f"{call.fields['relativeSD']}D")
             return Call("approx_count_distinct", (self.read(call.child), error))

@@ -128,6 +128,8 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:
     """The same of the function without DISTINCT and FILTER."""
     name = _CLASSES.get(call.kind) or called_function(call, reader.builtins)
+    if call.kind == "MaxMinByK":
+        name = "min_by" if call.fields["reverse"] else "max_by"
     if name is None:
         raise refuse(Refusal.AGGREGATE, what=call.kind, known=_KNOWN)
     given = arguments(call)
@@ -143,9 +145,9 @@ def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:
     elif call.kind == "Count" and all(_is_constant(g) for g in given):
         given = ()
     elif call.kind == "Mode":
-        if call.fields.get("reverseOpt") is not None:
-            raise refuse(Refusal.AGGREGATE, what="mode with an order", known="mode(x)")
         given = given[:1]
+        if call.fields.get("reverseOpt") is False:  # of equally frequent values the largest
+            order, given = (SortOrder(reader.read(given[0]), True, False),), ()
     elif call.kind in ("First", "Last", "AnyValue"):
         given = given[:1]
     return CallParts(name, reader.list(given), order, None, False, ignores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from dt_jupyter.ivm import Bracketed, Expr, Refusal, col, refuse
+from dt_jupyter.ivm import Bracketed, Call, Expr, Infix, Literal, Refusal, col, refuse
 from dt_jupyter.plans.expression_reader import (
     REPLACEMENT,
     SELF_CONTAINED,
@@ -30,6 +30,7 @@ _SUBQUERIES = {
     "InSubquery": "IN (subquery) in this place", "ListQuery": "a subquery in this place",
     "LateralSubquery": "a lateral relation",
 }  # fmt: skip
+_PRECISE = "PreciseTimestampConversion"
 _NOT_FIXED = {"AesEncrypt": "aes_encrypt", "RaiseError": "raise_error"}
 """What Spark takes for deterministic: one has random bytes in its value, one no value."""
 
@@ -62,6 +63,9 @@ class ScalarReader(ExpressionReader):
         found = self.known(self, node)
         if found is not None:
             return found
+        if (end := _window_end(node)) is not None:
+            micros = Call("unix_micros", (self.read(end),))
+            return Call("timestamp_micros", (Infix(micros, "-", Literal("1")),))
         check_node(node, self.builtins, self.functions)
         return super().read(node)
 
@@ -75,7 +79,7 @@ class ScalarReader(ExpressionReader):
 def _as_written(node: SparkNode) -> SparkNode:
     """Without the casts that Spark's analyser adds to operands: it adds the same to a text without
     them."""
-    while node.kind == "Cast" and not (node.fields["explicit"] or _narrows(node)):
+    while node.kind == "Cast" and not (node.fields["explicit"] or _is_kept(node)):
         _check_time(node)
         node = node.child
     return node
@@ -84,14 +88,26 @@ def _as_written(node: SparkNode) -> SparkNode:
 _WHOLE = ("byte", "short", "integer", "long")
 
 
-def _narrows(cast: SparkNode) -> bool:
-    """Whether it is no coercion, as that of `grouping(…)`, which is a bit of a number."""
+def _is_kept(cast: SparkNode) -> bool:
+    """Whether Spark does not add the same to every text: that of `grouping(…)`, which is a bit of a
+    number, and of a condition of HAVING, which may be of any type."""
+    if cast.type == "boolean":
+        return True
     kind, made = cast.child.type, cast.type
     return kind in _WHOLE and made in _WHOLE and _WHOLE.index(made) < _WHOLE.index(kind)
 
 
 def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
     return arguments(node) if REPLACEMENT in node.fields else ()
+
+
+def _window_end(node: SparkNode) -> SparkNode | None:
+    """The end of the window of which an expression is window_time(…); None where it is none."""
+    if node.kind != _PRECISE or node.type != "timestamp" or node.child.kind != "Subtract":
+        return None
+    end, one = node.child.children
+    is_time = end.kind == _PRECISE and end.child.type == "timestamp"
+    return end.child if is_time and one.fields.get("value") == "1" else None
 
 
 def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str]) -> None:
@@ -106,7 +122,7 @@ def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str])
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
     if kind in _NOT_FIXED:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{_NOT_FIXED[kind]}()")
-    if kind == "PreciseTimestampConversion":
+    if kind == _PRECISE:
         raise refuse(Refusal.SESSION_WINDOW)
     if kind == "Cast":
         _check_time(node)

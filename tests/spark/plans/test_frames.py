@@ -335,7 +335,7 @@ def test_modes_versions_and_options_are_kept_and_compared(
 
 
 def _without_options(scope: expression_reader.ExpressionReader, node: SparkNode) -> Expr:
-    return scope.from_json(replace(node, fields={**node.fields, "options": {}}))
+    return scope.from_text(replace(node, fields={**node.fields, "options": {}}))
 
 
 def _replaced(text: str, words: dict[str, str]) -> str:

@@ -53,6 +53,7 @@ def change(lab: Lab, rng: Random) -> None:
         lab.insert(name, f"{rng.randrange(ROWS)}{extra}, 'z'", f"NULL{extra}, 'x'")
 
 
+@pytest.mark.nightly
 def test_rows_are_right_and_each_version_of_a_table_is_scanned_once(
     tables: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,7 @@ def follows(lab: Lab, name: str, text: str, code: str, most: int) -> None:
     agrees(lab, name, text)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "names", [("whole", "counted", "once"), nightly((*ADDED, *RECOMPUTED))], ids=["some", "all"]
 )

@@ -17,6 +17,7 @@ pytestmark = SOURCE_CHANGED
 __all__ = ["without_schemas"]
 
 
+@pytest.mark.nightly
 def test_every_kind_of_change_upstream(quick_lab: Lab) -> None:
     problems = played(quick_lab, at_each_change(), between=True, deep=False, restart=False)
     assert not problems, "\n".join(problems)

@@ -72,25 +72,26 @@ def read_and_written(spark: SparkSession, query: str, tables: Mapping[str, Sourc
 @pytest.mark.parametrize("expressions", batches())
 def test_an_expression_is_what_it_was(spark: SparkSession, expressions: list[str]) -> None:
     spark.sql(ROWS).createOrReplaceTempView("t")
-    items = [f"{x} AS r{i}" for i, x in enumerate(expressions)]
+    expressions = [x for x in expressions if x.partition("(")[0] not in _OPEN]
+    items = [f"{x} AS r{i}" for i, x in enumerate(expressions)] or ["i"]
     query = f"SELECT {', '.join(items)} FROM t"
     try:
         if _is_kept(spark, query):
             return
-        for x in expressions:
-            assert _is_kept(spark, f"SELECT {x} AS r FROM t"), x
-        raise AssertionError("each by itself is, and all together are not")
+        each = {x: _is_kept(spark, f"SELECT {x} AS r FROM t") for x in expressions}
+        assert [x for x, kept in each.items() if kept is False] == []
+        assert None in each.values(), "each by itself is, and all together are not"
     finally:
         spark.catalog.dropTempView("t")
 
 
-def _is_kept(spark: SparkSession, query: str) -> bool:
-    """Whether the relation that is read of it gives the same; also where it is refused as what
-    differs each time, or has no rule."""
+def _is_kept(spark: SparkSession, query: str) -> bool | None:
+    """Whether the relation that is read of it gives the same; None where an aggregate has no
+    rule."""
     try:
         text = read_and_written(spark, query, {"t": _TABLE})
     except Refused as e:
-        return e.refusal is Refusal.AGGREGATE
+        return None if e.refusal is Refusal.AGGREGATE else False
     return shown(spark, text) == shown(spark, query)
 
 

@@ -82,6 +82,7 @@ def read(spark: SparkSession, query: str, function: str) -> set[type]:
     raise AssertionError(f"Spark takes {function} of none of the types")
 
 
+@pytest.mark.nightly
 def test_every_aggregate_has_a_rule_or_a_rewrite(spark: SparkSession) -> None:
     names = sorted(registered(spark, "agg_funcs"))
     assert len(names) > 80
@@ -110,6 +111,7 @@ def test_every_aggregate_with_a_rule_is_one_of_spark(spark: SparkSession) -> Non
     assert names >= UNRULED.keys()
 
 
+@pytest.mark.nightly
 def test_a_call_that_spark_accepts_over_a_window_is_read_as_one(spark: SparkSession) -> None:
     """What Spark refuses there itself is none of ours."""
     for name in sorted(registered(spark, "agg_funcs")):

@@ -119,6 +119,7 @@ def test_the_tables_of_tpcds(parser: SparkParser) -> None:
     assert sum(agree(parser, text) for text in texts) == len(texts)
 
 
+@pytest.mark.nightly
 def test_the_tables_of_random_queries(parser: SparkParser) -> None:
     made = RandomQueries(SEED)
     assert sum(agree(parser, made.query()) for _ in range(CASES)) > CASES / 2
