@@ -4,7 +4,6 @@ SELECT hll_sketch_agg(v) FROM t
 SELECT kll_sketch_agg_bigint(v) OVER (PARTITION BY k) FROM t
 SELECT k, percentile_approx(v, 0.5) FROM t GROUP BY k
 SELECT approx_percentile(v, 0.5) FROM t
-SELECT max_by(v, f, 2) OVER (PARTITION BY k) FROM t
 -- CONTEXT_FUNCTION
 SELECT current_timestamp() FROM t
 SELECT now() FROM t
@@ -75,3 +74,5 @@ SELECT nth_value(v, 2) OVER (ORDER BY f RANGE BETWEEN CURRENT ROW AND UNBOUNDED 
 -- TIME_WINDOW
 SELECT window(timestamp_seconds(v), '10 minutes', '3 minutes') AS w, count(*) FROM t GROUP BY 1
 SELECT window(timestamp_seconds(v), '61 minutes', '1 minute') AS w, count(*) FROM t GROUP BY 1
+-- WINDOW
+SELECT max_by(v, f, 2) OVER (PARTITION BY k) FROM t
