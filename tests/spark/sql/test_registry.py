@@ -29,6 +29,8 @@ _ARGUMENTS = {
     "percentile_cont": "0.5) WITHIN GROUP (ORDER BY v",
     "percentile_disc": "0.5) WITHIN GROUP (ORDER BY v",
     "count_min_sketch": "v, 0.5D, 0.5D, 1",
+    **dict.fromkeys(("approx_percentile", "percentile_approx"), "v, 0.5"),
+    "histogram_numeric": "v, 3",
     "nth_value": "v, 2",
     "ntile": "2",
     **dict.fromkeys(("any", "some", "every", "bool_and", "bool_or", "count_if"), "v > 1"),
