@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.ivm import Rel
 from dt_jupyter.model import quote
-from dt_jupyter.plans.plan_document import digest_document
-from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.plans.plan_document import digest_document, read_document
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, builtin_functions
 
@@ -92,7 +92,9 @@ class RecordedPlans:
     ) -> Rel:
         """The relation of a query; Refused where the reader refuses it."""
         known = {name: PlanSource(name, column_names(ddl)) for name, ddl in tables.items()}
-        return relation_of_document(self.document(text, tables, views), known, spark_functions())
+        return relation_of_plan(
+            read_document(self.document(text, tables, views)), known, spark_functions()
+        )
 
     def write(self, *, passed: bool) -> None:
         """Writes what was asked for, and with it what is stored unless all tests have passed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from dt_jupyter.definition.compile import (
 from dt_jupyter.definition.frozen_region import columns_of_region, require_region
 from dt_jupyter.definition.kept_values import kept_functions
 from dt_jupyter.definition.other_reading import refuse_other_reading
-from dt_jupyter.definition.query_meaning import is_padded, read_document_of
+from dt_jupyter.definition.query_meaning import QueryText, is_padded, read_document_of
 from dt_jupyter.definition.query_reader import QueryReader, found_by
 from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.table_columns import checked_names
@@ -51,8 +51,6 @@ from dt_jupyter.sources import (
     Found,
     Sources,
     lost_is_named,
-    name_of,
-    pinned,
     sample_files,
     text_at,
 )
@@ -350,21 +348,9 @@ class Definer:
         if compiled.settles or padded:
             return compiled.text(lambda scan: relations[scan.source])
         public = {s: public_rows(text, schemas[s].names) for s, text in relations.items()}
-        return self._original(definition, found, public)
-
-    def _original(self, definition: Definition, found: Found, relations: Mapping[str, str]) -> str:
-        def relation(parts: tuple[str, ...]) -> str:
-            return relations[found.sources[name_of(parts, definition.current_schema)].table_id]
-
-        return pinned(definition.query, relation, self.view_text(found, definition))
-
-    @staticmethod
-    def view_text(found: Found, definition: Definition) -> Callable[[tuple[str, ...]], str | None]:
-        def text(parts: tuple[str, ...]) -> str | None:
-            view = found.views.get(name_of(parts, definition.current_schema))
-            return view.text if view else None
-
-        return text
+        views = {n: v.text for n, v in found.views.items()}
+        text = QueryText(definition.query, definition.current_schema, found.sources, views)
+        return text.over(public)
 
     def _full(self, asked: _Asked, refused: Refused, schemas: tuple[str, ...]) -> Defined:
         definition = asked.definition

@@ -15,7 +15,14 @@ from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
-from dt_jupyter.plans import PlanSource, find_lost, read_query_document, relation_of_document
+from dt_jupyter.plans import (
+    PlanSource,
+    SparkNode,
+    find_lost,
+    read_document,
+    read_query_document,
+    relation_of_plan,
+)
 from dt_jupyter.sources import name_of, pinned
 from dt_jupyter.spark import Catalyst, type_text
 from dt_jupyter.sql import Renderer, table_places
@@ -67,7 +74,7 @@ class QueryText:
         return source
 
     def reads_the_past(self) -> bool:
-        """Whether it, or a view, reads a table as of a time of its own."""
+        """Whether it, or a view, reads a table as of another time."""
         texts = (self.text, *self.views.values())
         return any(len(table_places(t)) > len(table_places(t, fixed=False)) for t in texts)
 
@@ -100,23 +107,24 @@ def read_meaning(
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
     catalyst = Catalyst.of(spark).declare_functions(query.declared)
-    document = _document_of(catalyst, query, schemas)
+    plan = read_document(_document_of(catalyst, query, schemas))
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
-    relation = relation_of_document(document, tables, functions.builtins, functions.own)
-    _require_nothing_lost(catalyst, document, relation, schemas)
+    relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
+    _require_nothing_lost(catalyst, plan, relation, schemas)
     return QueryMeaning(relation, known, types)
 
 
 def _require_nothing_lost(
-    catalyst: Catalyst, document: str, relation: Rel, schemas: Mapping[str, StructType]
+    catalyst: Catalyst, plan: SparkNode, relation: Rel, schemas: Mapping[str, StructType]
 ) -> None:
     """Refused where the text says what the relation does not. Why Spark has no plan of a relation
     is found where its stages are made."""
     text = Renderer(lambda s: empty_relation(schemas[s.source]))(relation)
     try:
-        lost = find_lost(document, read_query_document(catalyst, text))
+        rendered = read_document(read_query_document(catalyst, text))
     except PySparkException:
         return
+    lost = find_lost(plan, rendered)
     if lost is not None:
         raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
 

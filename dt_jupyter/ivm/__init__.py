@@ -10,7 +10,6 @@ from dt_jupyter.ivm.added_columns import (
     null_before as null_before,
 )
 from dt_jupyter.ivm.aggregates import (
-    NOT_NULL_OF_NOTHING as NOT_NULL_OF_NOTHING,
     ON_CHANGE as ON_CHANGE,
     ONCE as ONCE,
     RECOMPUTED as RECOMPUTED,
@@ -78,7 +77,6 @@ from dt_jupyter.ivm.expr import (
     Expr as Expr,
     Infix as Infix,
     Literal as Literal,
-    NamedValue as NamedValue,
     Postfix as Postfix,
     Prefix as Prefix,
     Raw as Raw,

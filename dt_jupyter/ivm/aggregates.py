@@ -283,11 +283,6 @@ _RULES = {
     "max": _extreme,
 }
 SUPPORTED = RECOMPUTED | frozenset(_RULES)
-NOT_NULL_OF_NOTHING = frozenset({
-    "approx_count_distinct", "regr_count", "collect_list", "collect_set", "array_agg",
-    "count_min_sketch", "bitmap_construct_agg", "bitmap_or_agg", "bitmap_and_agg",
-})  # fmt: skip
-"""Aggregates that are not NULL of no rows, besides counts."""
 WEIGHTED = {
     Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE {zero} - ({x}) END)",
     Kind.MIN: "MIN(CASE WHEN {w} > 0 THEN {x} END)",

@@ -19,7 +19,6 @@ from dt_jupyter.ivm.expr import (
     Element,
     Expr,
     Infix,
-    NamedValue,
     Postfix,
     Prefix,
     chain,
@@ -78,7 +77,7 @@ class _Judge:
                 return None
             case Infix(op=op) if op in _OPERATORS:
                 return self.first(operand for _, operand in chain(e, _OPERATORS))
-            case Bracketed(inner) | Prefix("-", inner) | NamedValue(inner):
+            case Bracketed(inner) | Prefix("-", inner):
                 return self.value(inner)
             case Element(value, key):
                 return "[" if self.reads(key) else self.value(value)

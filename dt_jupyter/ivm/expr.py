@@ -93,10 +93,6 @@ class Expr:
         mine, theirs = self._text, other._text
         return mine[::2] == theirs[::2] and all(map(same, mine[1::2], theirs[1::2]))
 
-    def is_printed_as(self, pieces: tuple[str | Expr, ...]) -> bool:
-        """Whether these are its text and its children."""
-        return self.printed == pieces
-
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         """The same with other ones, which stand in its fields in the order of the text."""
         rest, names = iter(children), self.__match_args__
@@ -234,14 +230,6 @@ class Element(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NamedValue(Expr):
-    """`value AS name`, a field of STRUCT(…)."""
-
-    value: Expr
-    name: str
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class SortOrder(Expr):
     """A term of ORDER BY; `ascending`: with the word ASC, which says nothing."""
 
@@ -294,7 +282,6 @@ _PRINTED: dict[type[Expr], Callable[[Any], tuple[str | Expr, ...]]] = {
     Postfix: lambda e: (e.value, f" {e.op}"),
     Bracketed: lambda e: ("(", e.inner, ")"),
     Element: lambda e: (e.value, "[", e.key, "]"),
-    NamedValue: lambda e: (e.value, f" AS {e.name}"),
     SortOrder: _sort_order,
     Raw: lambda e: e.pieces,
 }

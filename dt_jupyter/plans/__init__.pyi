@@ -8,10 +8,12 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
+from .plan_document import read_document as read_document
 from .plan_flows import column_flows as column_flows
 from .plan_reads import reads_elsewhere as reads_elsewhere
 from .plan_relation import (
     read_query_document as read_query_document,
-    relation_of_document as relation_of_document,
+    relation_of_plan as relation_of_plan,
 )
 from .plan_source import PlanSource as PlanSource
+from .plan_tree import SparkNode as SparkNode

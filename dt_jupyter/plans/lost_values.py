@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dt_jupyter.plans.function_names import TRY
-from dt_jupyter.plans.plan_document import read_document
 from dt_jupyter.plans.plan_tree import SparkNode, Unknown
 
 _STRUCTURE = frozenset({
@@ -28,16 +27,16 @@ _LIMITS = ("limitExpr", "offsetExpr")
 _PICKS = frozenset({"Count", "First", "Last", "AnyValue", "GetArrayItem"})
 
 
-def find_lost(text: str, relation: str) -> str | None:
+def find_lost(text: SparkNode, relation: SparkNode) -> str | None:
     """A value, a cast or a function that is in the plan of a text and nowhere in that of the
-    relation which was read of it, both as documents, in words; None where there is none. Calls of
-    aggregates and windows are left out: relations have them with their order settled."""
+    relation which was read of it, in words; None where there is none. Calls of aggregates and
+    windows are left out: relations have them with their order settled."""
     kept = set(_words(relation))
     return next((w for w in sorted(set(_words(text))) if w not in kept), None)
 
 
-def _words(document: str) -> Iterator[str]:
-    nodes = list(read_document(document).everything())
+def _words(plan: SparkNode) -> Iterator[str]:
+    nodes = list(plan.everything())
     moved = {id(value) for node in nodes for value in _moved_values(node)}
     for node in nodes:
         if id(node) in moved:

@@ -15,7 +15,7 @@ from dt_jupyter.plans.plan_tree import SparkNode, TextSpan, Unknown
 from dt_jupyter.spark import Catalyst
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _VERSION = 1
 """Of the documents that are read."""
@@ -47,12 +47,6 @@ def read_document(text: str) -> SparkNode:
 def read_java_plan(spark: SparkSession, plan: Any) -> SparkNode:
     """The tree of a plan of classic Spark."""
     return read_document(write_document(Catalyst.of(spark), plan))
-
-
-def read_frame_plan(frame: DataFrame) -> SparkNode:
-    """The tree of the analysed plan of a classic DataFrame."""
-    classic: Any = frame
-    return read_java_plan(frame.sparkSession, classic._jdf.queryExecution().analyzed())
 
 
 def digest_document(text: str) -> str:

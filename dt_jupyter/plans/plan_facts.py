@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
@@ -38,9 +38,13 @@ def plan_columns(plan: SparkNode) -> tuple[SparkNode, ...]:
 
 def view_source(view: SparkNode) -> str:
     """What the columns of a view are marked with, else its name."""
-    marks = (c.fields.get("metadata") or {} for c in plan_columns(view))
-    marked = next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
-    return marked or str(view.fields["desc"]["identifier"]["table"])
+    return mark_in(plan_columns(view)) or str(view.fields["desc"]["identifier"]["table"])
+
+
+def mark_in(columns: Iterable[SparkNode]) -> str | None:
+    """The source that columns are marked with; None where they are not."""
+    marks = (c.fields.get("metadata") or {} for c in columns)
+    return next((str(m[SOURCE_MARK]) for m in marks if SOURCE_MARK in m), None)
 
 
 def existence_marks(join: SparkNode) -> tuple[SparkNode, ...]:

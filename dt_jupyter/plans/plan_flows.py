@@ -16,7 +16,7 @@ _SETS = frozenset({"Union", "Intersect", "Except"})
 
 def column_flows(document: str) -> tuple[Flow, ...] | None:
     """For each column of a query, in order, the columns of views that its values are
-    computed from; what only decides which rows there are is no part of it. None where an operator
+    computed from, without what only decides which rows there are. None where an operator
     does not show its columns."""
     root = read_document(document)
     reads: dict[int, set[int]] = {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dt_jupyter.plans.plan_document import read_document
+from dt_jupyter.plans.plan_facts import mark_in
 from dt_jupyter.plans.plan_tree import SparkNode
-from dt_jupyter.spark import SOURCE_MARK
 
 _OWN_ROWS = frozenset({
     "LocalRelation", "OneRowRelation", "Range", "CTERelationRef", "UnionLoopRef", "EmptyRelation",
@@ -23,10 +23,6 @@ def reads_elsewhere(document: str) -> bool:
 def _reads_elsewhere(node: SparkNode) -> bool:
     if not node.is_plan or node.children:
         return node.kind in _PROGRAMS
-    return node.kind not in _OWN_ROWS and not _is_marked(node)
-
-
-def _is_marked(leaf: SparkNode) -> bool:
-    output = leaf.fields.get("output")
+    output = node.fields.get("output")
     columns = output if isinstance(output, list) else []
-    return any(SOURCE_MARK in (c.fields.get("metadata") or {}) for c in columns)
+    return node.kind not in _OWN_ROWS and mark_in(columns) is None

@@ -102,7 +102,7 @@ def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
 
 
 def _window_end(node: SparkNode) -> SparkNode | None:
-    """The end of the window of which an expression is window_time(…); None where it is none."""
+    """The end of the window whose window_time(…) an expression is; None of other expressions."""
     if node.kind != _PRECISE or node.type != "timestamp" or node.child.kind != "Subtract":
         return None
     end, one = node.child.children
@@ -111,8 +111,8 @@ def _window_end(node: SparkNode) -> SparkNode | None:
 
 
 def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str]) -> None:
-    """Raises Refused of what is no deterministic scalar of the row. Calls of `own`, functions of
-    the user's, are such: their values are kept."""
+    """Raises Refused unless an expression is a deterministic scalar of the row. Calls of `own`,
+    functions of the user's, are such: their values are kept."""
     kind = node.kind
     if kind in CONTEXT:
         raise refuse(Refusal.CONTEXT_FUNCTION, what=f"{CONTEXT[kind]}()")

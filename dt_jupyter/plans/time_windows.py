@@ -39,7 +39,7 @@ class TimeWindow:
         return _call(time, [self.length] if plain else [self.length, self.slide, self.start])
 
     def each(self, time: Expr) -> list[Expr]:
-        """The windows that a row falls into, as windows that follow each other, of which a row is
+        """The windows that a row falls into, as windows that follow each other: a row is
         in one. Refused where the slide does not divide the length, or there are too many."""
         if self.length % self.slide:
             raise refuse(

@@ -217,7 +217,7 @@ def _release(version: str) -> list[str]:
 
 
 def _exception(told: str) -> PySparkException:
-    """The exception of PySpark for a failure as `AnalyserCalls` tells of it."""
+    """The exception of PySpark for a failure that `AnalyserCalls` describes."""
     import pyspark.sql.connect.proto as proto
     from pyspark.errors.exceptions.connect import (
         EXCEPTION_CLASS_MAPPING,

@@ -201,11 +201,6 @@ _OF_UNITS = (
 _MOST_ARGUMENTS = 4
 
 
-def is_known_function(name: str) -> bool:
-    """Whether sqlglot has a form of its own for calls of that name."""
-    return name.upper() in _Parser.FUNCTIONS
-
-
 def is_free_function(name: str) -> bool:
     """Whether a call of that name is one of a function that sqlglot does not know, with any number
     of arguments: it puts others in a form of its own, by which our own statements are evaluated."""

@@ -1,4 +1,4 @@
-"""What is too much to be kept incrementally: SELECTs and operators.
+"""What is too much to be kept incrementally: tables and operators.
 
 A text passes `guard` by its length; what it comes to once views and common tables are put in their
 places may still be any number of times as much.
@@ -6,39 +6,24 @@ places may still be any number of times as much.
 
 from __future__ import annotations
 
-from dt_jupyter.ivm import Refusal, Refused, Rel, refuse
+from dt_jupyter.ivm import Refusal, Rel, refuse
 
 MOST_RELATIONS = 5_000
 """Spark's analysis puts each common table where it is read, and takes minutes for more."""
-MOST_SELECTS = 500
 MOST_NODES = 2_000
 DEEPEST = 150
 """Operators below each other: what renders and rewrites them is recursive."""
-
-_LARGE = "it comes to more than"
-
-
-def too_many(count: int, most: int, what: str) -> Refused | None:
-    """The refusal, where there are more than `most`."""
-    if count <= most:
-        return None
-    return refuse(Refusal.EXPRESSION, what=f"{_LARGE} {most:,} {what}")
-
-
-def is_large(refused: Refused) -> bool:
-    """Whether it is the refusal of what is too much."""
-    return dict(refused.facts).get("what", "").startswith(_LARGE)
 
 
 def refuse_large(rel: Rel) -> None:
     """Raises where a relation has too many operators, or too many below each other."""
     size, depth = _measured(rel, {})
-    for problem in (
-        too_many(size, MOST_NODES, "operators"),
-        too_many(depth, DEEPEST, "operators below each other"),
+    for count, most, what in (
+        (size, MOST_NODES, "operators"),
+        (depth, DEEPEST, "operators below each other"),
     ):
-        if problem:
-            raise problem
+        if count > most:
+            raise refuse(Refusal.EXPRESSION, what=f"it comes to more than {most:,} {what}")
 
 
 def _measured(rel: Rel, known: dict[int, tuple[int, int]]) -> tuple[int, int]:

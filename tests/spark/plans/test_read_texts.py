@@ -10,7 +10,8 @@ import pytest
 
 from dt_jupyter.ivm import simplify
 from dt_jupyter.model import quote
-from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.plans.plan_document import read_document
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, builtin_functions
 from dt_jupyter.sql import Renderer
@@ -53,7 +54,7 @@ def rewritten(session: SparkSession, text: str) -> str:
     """The query as its relation renders it."""
     known = {name: PlanSource(name, column_names(ddl)) for name, ddl in TABLES.items()}
     document = read_query_document(Catalyst.of(session), text)
-    rel = simplify(relation_of_document(document, known, builtin_functions(session)))
+    rel = simplify(relation_of_plan(read_document(document), known, builtin_functions(session)))
     items = ", ".join(f"{quote(c)} AS c{i}" for i, c in enumerate(rel.columns))
     return f"SELECT {items} FROM ({Renderer(lambda scan: quote(scan.source))(rel)})"
 

@@ -13,8 +13,9 @@ from bench.tpcds import TABLES as OF_TPCDS, columns
 from dt_jupyter.ivm import Refused, Rel, Scan, simplify
 from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, relation_reader
+from dt_jupyter.plans.plan_document import read_document
 from dt_jupyter.plans.plan_form import optimized_form
-from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, builtin_functions
 from dt_jupyter.sql import Renderer
@@ -107,7 +108,7 @@ def analysed(frame: DataFrame) -> Any:
 
 def read(spark: SparkSession, text: str, tables: Mapping[str, PlanSource] = TABLES) -> Rel:
     document = read_query_document(Catalyst.of(spark), text)
-    return relation_of_document(document, tables, builtin_functions(spark))
+    return relation_of_plan(read_document(document), tables, builtin_functions(spark))
 
 
 def rendered(rel: Rel) -> str:

@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dt_jupyter.model import quote
-from dt_jupyter.plans.plan_relation import read_query_document, relation_of_document
+from dt_jupyter.plans.plan_document import read_document
+from dt_jupyter.plans.plan_relation import read_query_document, relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst
 from dt_jupyter.spark.relations import builtin_functions
@@ -122,7 +123,7 @@ def test_a_query_that_is_read_has_the_rows_of_its_text(
 ) -> None:
     document = read_query_document(Catalyst.of(tables), query)
     known = {n: PlanSource(n, column_names(ddl)) for n, (ddl, _) in TABLES.items()}
-    rel = relation_of_document(document, known, builtins)
+    rel = relation_of_plan(read_document(document), known, builtins)
     inner = Renderer(lambda s: quote(s.source))(rel)
     own = tables.sql(f"SELECT {', '.join(map(quote, rel.columns))} FROM ({inner}) z")
     text = tables.sql(query)

@@ -25,7 +25,6 @@ from dt_jupyter.ivm import (
     Filter,
     Infix,
     Literal,
-    NamedValue,
     Postfix,
     Prefix,
     Raw,
@@ -59,7 +58,6 @@ SAMPLES: dict[type[Expr], tuple[Expr, str]] = {
     Postfix: (Postfix(A, "IS NULL"), "`a` IS NULL"),
     Bracketed: (Bracketed(A), "(`a`)"),
     Element: (Element(A, B), "`a`[`b`]"),
-    NamedValue: (NamedValue(A, "x"), "`a` AS x"),
     SortOrder: (
         SortOrder(A, descending=True, nulls_first=True), "`a` DESC NULLS FIRST",
     ),

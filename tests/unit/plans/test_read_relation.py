@@ -25,7 +25,8 @@ from dt_jupyter.ivm import (
     walk,
     window_rules,
 )
-from dt_jupyter.plans.plan_relation import relation_of_document
+from dt_jupyter.plans.plan_document import read_document
+from dt_jupyter.plans.plan_relation import relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.sql import Renderer
 from tests.recorded_plans import RecordedPlans, column_names, spark_functions
@@ -42,7 +43,9 @@ def bound(query: str) -> Rel:
     """The relation; `dt` has rows that are hidden."""
     known = {name: PlanSource(f"id:{name}", column_names(TABLES[name])) for name in TABLES}
     known["dt"] = replace(known["dt"], visible="__dt_visible")
-    return relation_of_document(PLANS.document(query, TABLES, VIEWS), known, spark_functions())
+    return relation_of_plan(
+        read_document(PLANS.document(query, TABLES, VIEWS)), known, spark_functions()
+    )
 
 
 def shape(query: str) -> str:
