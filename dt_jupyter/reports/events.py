@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -78,12 +78,11 @@ class Events:
         own = partial(fn)  # another value for each call
         with self._lock:
             if self._watch is None:
-                self._watch = _Watch(
-                    self._catalog, self._clock, self._running, self._tell, self._tuning
-                )
+                tell = partial(self._tell, self._listeners)
+                self._watch = _Watch(self._catalog, self._clock, self._running, tell, self._tuning)
                 self._catalog.written = self._watch.wake
                 self._watch.start()
-            self._listeners = [*self._listeners, own]
+            self._listeners.append(own)
             if closed is not None:
                 self._closed[own] = closed
         return lambda: self._stop(own)
@@ -91,7 +90,7 @@ class Events:
     def changed(self) -> None:
         """What is seen of the lake is another from now on, though it is as it was: of another
         role."""
-        self._tell(Event(Happened.CHANGED, self._clock.now()))
+        self._tell(self._listeners, Event(Happened.CHANGED, self._clock.now()))
 
     @property
     def heard(self) -> bool:
@@ -101,7 +100,6 @@ class Events:
     def close(self) -> None:
         """Nobody is told anything any more."""
         with self._lock:
-            self._listeners = []
             told, self._closed = [*self._closed.values()], {}
             watch = self._end()
         if watch is not None:
@@ -111,20 +109,24 @@ class Events:
 
     def _stop(self, own: Listener) -> None:
         with self._lock:
-            self._listeners = [fn for fn in self._listeners if fn is not own]
+            if own in self._listeners:
+                self._listeners.remove(own)
             self._closed.pop(own, None)
             if not self._listeners:
                 self._end()
 
     def _end(self) -> _Watch | None:
+        """A watch that is still reading has the old list: it reaches no later listener."""
         watch, self._watch = self._watch, None
+        self._listeners.clear()
+        self._listeners = []
         self._catalog.written = None
         if watch is not None:
             watch.stop()
         return watch
 
-    def _tell(self, event: Event) -> None:
-        for fn in self._listeners:
+    def _tell(self, listeners: Sequence[Listener], event: Event) -> None:
+        for fn in tuple(listeners):
             try:
                 fn(event)
             except Exception:

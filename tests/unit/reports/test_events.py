@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dt_jupyter.catalog import Owner
+from dt_jupyter.catalog import News, Owner
 from dt_jupyter.model import (
     DeliveryRecord,
     DeliveryState,
@@ -232,3 +233,29 @@ def test_a_listener_may_stop_and_come_back(lab: Lab, told: Events) -> None:
     assert ear.told(1) == [(CHANGED, None)]
     told.close()
     assert "dt-events" not in threads()
+
+
+def test_a_read_that_outlasts_its_listener_reaches_no_later_one(
+    lab: Lab, told: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, may_go_on = threading.Event(), threading.Event()
+    news = lab.catalog.news
+
+    def read_slowly(*args: Any) -> News:
+        if not reads.is_set():
+            reads.set()
+            assert may_go_on.wait(SOON)
+        return news(*args)
+
+    monkeypatch.setattr(lab.catalog, "news", read_slowly)
+    first = Ear(told)
+    assert reads.wait(SOON)
+    [old] = [t for t in threading.enumerate() if t.name == "dt-events"]
+    lab.refresh(10)
+    first.stop()
+    later = Ear(told)
+    may_go_on.set()
+    old.join(SOON)
+    lab.make("b")
+    assert later.told(1) == [(CHANGED, None)]
+    assert first.heard.empty()
