@@ -67,6 +67,7 @@ def test_each_definition_is_incremental(made: Lab) -> None:
         assert made.mode(name) == "INCREMENTAL", (name, made.engine.table(name).mode_reason)
 
 
+@pytest.mark.nightly
 def test_rows_are_those_of_spark_after_changes(made: Lab, spark: SparkSession) -> None:
     queries = {**PADDED, **PLAIN, "over_view": PADDED["literal"], "frame": PADDED["literal"]}
     made.sql("CREATE STREAM s ON VIEW w")

@@ -122,6 +122,7 @@ def test_a_row_is_in_a_sample_or_not_whatever_happens_around_it(quick_lab: Lab) 
     lab.verified("some")
 
 
+@pytest.mark.nightly
 def test_a_table_without_a_source_lives_as_any_other(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.sql(
@@ -165,6 +166,7 @@ def test_a_table_without_a_source_lives_as_any_other(quick_lab: Lab) -> None:
     assert lab.engine.verify("top_words", all=True).equal
 
 
+@pytest.mark.nightly
 def test_a_table_may_be_younger_than_the_dynamic_table_beside_it(quick_lab: Lab) -> None:
     """The data timestamp of the first is before the second was there."""
     lab = quick_lab

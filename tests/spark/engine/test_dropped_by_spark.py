@@ -15,6 +15,7 @@ def lab(quick_lab: Lab) -> Iterator[Lab]:
     quick_lab.spark.sql("DROP SCHEMA IF EXISTS sa CASCADE")
 
 
+@pytest.mark.nightly
 def test_a_schema_dropped_with_plain_spark(lab: Lab) -> None:
     lab.sql("CREATE SCHEMA sa; CREATE TABLE sa.item (id INT); INSERT INTO sa.item VALUES (1)")
     lab.table("kept", "id INT", "5")

@@ -134,6 +134,7 @@ def test_a_life_of_merges_is_read_by_spark_as_it_was_written(far: Far) -> None:
     lab.verified("kept", "counted")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rounds", some(1, [1, 3]))
 def test_a_large_change_is_committed_by_the_engine_there(far: Far, rounds: int) -> None:
     """Spark's files are renamed into the table, and neither they nor those that are marked come to

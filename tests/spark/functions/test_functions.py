@@ -197,6 +197,7 @@ def test_another_function_of_the_name_reinitialises_what_calls_it(
         dt.drop_udf("shout")
 
 
+@pytest.mark.nightly
 def test_one_that_is_not_immutable_is_full_and_says_so(quick_lab: Lab, calls: Calls) -> None:
     lab = quick_lab
     fill(lab)
@@ -211,6 +212,7 @@ def test_one_that_is_not_immutable_is_full_and_says_so(quick_lab: Lab, calls: Ca
     assert (lab.refresh("d"), calls()) == ("FULL", 6)
 
 
+@pytest.mark.nightly
 def test_pandas_and_arrow_functions_changes_and_exact_arguments(quick_lab: Lab) -> None:
     lab = quick_lab
     dt = lab.engine

@@ -243,6 +243,7 @@ def test_added_files_alone_are_read_without_a_feed(spark, lake_dir) -> None:
         assert (plan.rows, found.way, len(rows)) == (6, way, 6)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("feed", some(1, [True, False]), ids=["feed", "no feed"])
 def test_partitions(spark, lake_dir, feed) -> None:
     log = make(
@@ -273,6 +274,7 @@ def check(spark, log, columns, intervals) -> None:
             found.drop(spark)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("feed", some(1, [True, False]), ids=["feed", "no feed"])
 def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> None:
     log = make(
@@ -300,6 +302,7 @@ def test_column_mapping_and_renames_around_the_range(spark, lake_dir, feed) -> N
     check(spark, log, ["id"], [(start, log.version())])
 
 
+@pytest.mark.nightly
 def test_what_came_and_went_has_the_columns_of_then(spark, lake_dir) -> None:
     log = make(spark, lake_dir / "t", "id BIGINT, extra INT", feed=False, mapped=True)
     t = sql_table(log.path)

@@ -384,6 +384,7 @@ def test_int96_is_left_to_spark(spark: SparkSession, lake_dir: Path) -> None:
     t.check()
 
 
+@pytest.mark.nightly
 def test_a_change_with_int96_is_read_by_spark(spark: SparkSession, lake_dir: Path) -> None:
     log = make(spark, lake_dir / "t", "id BIGINT, ts TIMESTAMP, t STRING", feed=True)
     foreign = spark.newSession()
@@ -432,6 +433,7 @@ def test_keys_of_every_type(spark: SparkSession, lake_dir: Path) -> None:
     assert sorted(r[0] for r in found) == ["new1", "new3", "old0", "old2"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("writer", some(1, reversed(WRITERS)))
 def test_a_cached_relation_sees_the_commit(spark, lake_dir, writer) -> None:
     create(spark, lake_dir / "t", "id BIGINT")
@@ -501,6 +503,7 @@ def test_spark_merge_leaves_the_session_as_it_was(
     assert session.sql("SHOW VIEWS").collect() == []
 
 
+@pytest.mark.nightly
 def test_a_plain_table_is_made_as_spark_makes_it(
     spark: SparkSession, lake_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ def test_an_appended_row_is_the_only_one_read(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_an_update_reads_both_of_its_images_and_no_more(lab: Lab) -> None:
     lab.table("item", "id INT, name STRING", *(f"{i}, 'rug'" for i in range(40)))
     lab.dynamic_table("rugs", "SELECT * FROM item WHERE name = 'rug'")
@@ -144,6 +145,7 @@ def test_a_group_is_moved_from_its_state_not_from_its_rows(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_number_of_many_digits_leaves_a_sum_as_it_came(lab: Lab) -> None:
     """Spark rounds the negative of a decimal to 34 digits."""
     lab.table("t", "k INT, v DECIMAL(37, 0)", f"1, {WIDE}", "1, 5")
@@ -209,6 +211,7 @@ def test_a_refresh_at_a_past_time_sees_the_past(lab: Lab) -> None:
 # -- empty ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_no_rows_are_rows_too(lab: Lab) -> None:
     lab.table("item", "k STRING, v INT")
     lab.dynamic_table("bag", "SELECT k, v FROM item")
@@ -310,6 +313,7 @@ def test_a_source_that_is_not_to_be_altered_is_not(lab: Lab) -> None:
     assert "delta.enableChangeDataFeed" not in log.properties()
 
 
+@pytest.mark.nightly
 def test_a_source_of_another_format_is_recomputed_and_says_so(lab: Lab) -> None:
     lab.spark.sql("CREATE TABLE files (id INT, k CHAR(1)) USING parquet PARTITIONED BY (k)")
     lab.spark.sql("INSERT INTO files VALUES (1, 'a')")
@@ -446,6 +450,7 @@ def test_the_check_at_creation_catches_a_mutated_rule(
     assert lab.context.catalog.get(lab.context.name("demanded")) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("query", "columns"),
     [

@@ -52,6 +52,7 @@ DEFINITIONS = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mode", "queries"),
     some(

@@ -63,6 +63,7 @@ def test_a_small_change_reads_the_files_that_it_can_match(big: Lab, query: str) 
     big.verified("d")
 
 
+@pytest.mark.nightly
 def test_touched_partitions_of_a_window_are_read_by_their_keys(big: Lab) -> None:
     big.dynamic_table("d", "SELECT id, rank() OVER (PARTITION BY id ORDER BY v) AS r FROM event")
     big.sql("UPDATE event SET v = 0 WHERE id = 2500")
@@ -247,6 +248,7 @@ def test_rows_without_their_state(quick_lab: Lab, query: str, alone: bool) -> No
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.nightly
 def test_small_files_are_joined_and_nobody_sees_a_change(lab: Lab) -> None:
     lab.tune(compaction_files=4)
     lab.table("item", "id INT, v INT", "1, 1")
@@ -266,6 +268,7 @@ def test_small_files_are_joined_and_nobody_sees_a_change(lab: Lab) -> None:
     lab.verified("d", "over")
 
 
+@pytest.mark.nightly
 def test_groups_are_clustered_by_their_keys(lab: Lab) -> None:
     lab.tune(compaction_files=3)
     lab.table("item", "k STRING, v INT", "'a', 1")
@@ -286,6 +289,7 @@ def _is_upkeep(log: TableLog, version: int) -> bool:
     return version > 0 and bool(log.files_written(version)) and not log.changes_data(version)
 
 
+@pytest.mark.nightly
 def test_tables_of_another_release_are_computed_anew(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def test_windows_doubles_and_times_run_no_job(few: Lab) -> None:
                 assert few.wrong(name) is None, f"{name} after {change}"
 
 
+@pytest.mark.nightly
 def test_hours_of_another_zone_are_sparks(few: Lab) -> None:
     few.table("w", "id INT, at TIMESTAMP", "(1, TIMESTAMP '2024-01-01 00:10:00')")
     with confs(few.spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
@@ -134,6 +135,7 @@ def test_what_fails_fails_as_in_spark(few: Lab) -> None:
     few.verified("added")
 
 
+@pytest.mark.nightly
 def test_decimals_of_another_meaning_are_left_to_spark(few: Lab) -> None:
     """Without loss of precision a quotient of long decimals has other digits."""
     part = "SELECT id, CAST(d AS DECIMAL(30, 10)) / CAST(7 AS DECIMAL(20, 10)) AS p FROM t"

@@ -37,6 +37,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("ansi", "names"),
     some(

@@ -74,7 +74,7 @@ def test_a_change_reads_the_rows_that_it_meets(large: Lab) -> None:
     assert set(large.engine.status()["kept_by_kind"]) >= {"columns", "footers", "lists of files"}
 
 
-@pytest.mark.parametrize("vectors", [True, False])
+@pytest.mark.parametrize("vectors", some(1, [True, False]))
 def test_a_new_process_takes_columns_from_the_disk(
     large: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, vectors: bool
 ) -> None:
@@ -158,6 +158,7 @@ def test_a_change_of_many_rows(
     large.verified(*QUERIES)
 
 
+@pytest.mark.nightly
 def test_rows_under_deletion_vectors_are_not_selected(large: Lab) -> None:
     large.dynamic_table("d", QUERIES["joined"])
     large.sql("ALTER TABLE line SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
@@ -221,6 +222,7 @@ LATER = (
 )
 
 
+@pytest.mark.nightly
 def test_a_change_reads_the_rows_that_compare_otherwise(
     large: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ def check_costs(lab: Lab) -> None:
         assert stored[name].total == everything, name
 
 
+@pytest.mark.nightly
 def test_every_number_of_rows_is_what_a_query_gives(lab: Lab) -> None:
     lab.sql("CREATE TABLE t (k INT, v INT, p STRING) USING delta PARTITIONED BY (p)")
     lab.insert("t", "1, 10, 'x'", "1, 20, 'x'", "2, 5, 'y'", "3, 30, NULL", "4, 1, 'y'")

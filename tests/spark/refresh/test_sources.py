@@ -45,6 +45,7 @@ def test_a_division_by_zero_fails_and_keeps_the_old_contents(lab: Lab) -> None:
     lab.verified("d", "above")
 
 
+@pytest.mark.nightly
 def test_five_scheduled_failures_in_a_row_suspend(lab: Lab) -> None:
     lab.table("item", "id INT, v INT", "1, 1")
     table = lab.dynamic_table("d", "SELECT id, 10 / v AS q FROM item")
@@ -92,6 +93,7 @@ def test_a_dropped_source_is_named_and_another_one_reinitialises(lab: Lab) -> No
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_source_that_is_undropped_goes_on(lab: Lab) -> None:
     lab.table("item", "id INT", "1")
     lab.dynamic_table("d", "SELECT id FROM item")
@@ -245,6 +247,7 @@ def test_a_star_follows_its_source(lab: Lab) -> None:
     lab.verified("d", "above")
 
 
+@pytest.mark.nightly
 def test_a_star_follows_a_column_that_goes(lab: Lab) -> None:
     lab.sql(f"CREATE TABLE item (id INT, v INT) {MAPPED}")
     lab.insert("item", "1, 1")
@@ -303,6 +306,7 @@ def test_a_used_column_that_goes_is_a_failure_with_its_name(lab: Lab) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_a_source_that_was_restored_is_followed(lab: Lab) -> None:
     lab.table("item", "id INT", "1")
     lab.dynamic_table("d", "SELECT id FROM item")

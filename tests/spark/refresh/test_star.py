@@ -192,6 +192,7 @@ def test_a_column_is_added_without_a_change_feed(lab: Lab) -> None:
     follows(lab, "d", "SELECT * FROM ro", "COLUMNS_ADDED", 1)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", some(1, ["AUTO", "FULL"]))
 def test_a_column_list_stays_and_its_contents_move(lab: Lab, mode: str) -> None:
     make(lab, "ro", "1, 2, 3", properties=MAPPED)
@@ -252,6 +253,7 @@ def test_a_replaced_view_gives_its_aliases(lab: Lab) -> None:
         agrees(lab, "d", "SELECT * FROM seen")
 
 
+@pytest.mark.nightly
 def test_a_first_refresh_on_schedule_sees_what_the_source_is_then(lab: Lab) -> None:
     make(lab, "ro", "1, 2, 3")
     lab.sql("CREATE OR REPLACE DYNAMIC TABLE d INITIALIZE = ON_SCHEDULE AS SELECT * FROM ro")

@@ -54,6 +54,7 @@ def test_a_view_that_waits_for_a_column_or_a_table_comes_back_with_it(quick_lab:
     lab.verified("d", "e")
 
 
+@pytest.mark.nightly
 def test_a_tick_brings_a_dynamic_table_that_a_replaced_view_reads(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.table("item", "id INT, v INT", "1, 10")

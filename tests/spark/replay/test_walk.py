@@ -86,6 +86,7 @@ def test_a_column_that_moved_has_its_place_from_there_on(shared_lab: Lab) -> Non
             assert (one[0].digest, in_order(one[0])) == told[version - 1]
 
 
+@pytest.mark.nightly
 def test_it_is_the_same_another_way_and_whatever_came_after(shared_lab: Lab) -> None:
     """Without a feed by files; and Delta reads the feed of a table without column mapping with
     the schema of now, when it has another one."""
@@ -119,6 +120,7 @@ def test_a_walk_costs_a_job_or_two_however_many_versions(item: Lab) -> None:
     assert walked(1) <= walked(4) + 1
 
 
+@pytest.mark.nightly
 def test_by_data_timestamp_and_by_fixed_steps(shared_lab: Lab) -> None:
     lab = shared_lab
     lab.table("stock", "id INT, name STRING", "1, 'mat'", "3, 'pen'")

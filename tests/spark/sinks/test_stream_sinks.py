@@ -269,6 +269,7 @@ def test_a_stream_that_is_left_by_a_sink_holds_what_is_not_delivered(
     assert there == {row[0] for row in shop.lab.rows("orders")}
 
 
+@pytest.mark.nightly
 def test_a_stream_that_was_replaced_waits_for_reset(shop: Shop) -> None:
     made(shop)
     shop.sql("INSERT INTO orders VALUES (3, 'Jena', 30)")

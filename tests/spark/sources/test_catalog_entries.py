@@ -130,6 +130,7 @@ def test_each_name_is_what_a_statement_makes_of_it(
     lab.verified("dt_sums", "dt_plain")
 
 
+@pytest.mark.nightly
 def test_an_engine_that_is_opened_again_finds_its_names_there(
     quick_lab: Lab, added: list[Name], monkeypatch: pytest.MonkeyPatch
 ) -> None:

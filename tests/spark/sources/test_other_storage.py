@@ -140,6 +140,7 @@ def test_random_lives(far: Elsewhere, shape: str, read: str) -> None:
     assert files or read == "by Spark" or shape not in ("vectors", "copies of files")
 
 
+@pytest.mark.nightly
 def test_a_small_change_needs_no_job(far: Elsewhere) -> None:
     lab = far.lab
     lab.dynamic_table("d", "SELECT k, count(*) AS n FROM far GROUP BY k")
@@ -241,6 +242,7 @@ def test_a_table_that_is_gone_and_comes_back(far: Elsewhere) -> None:
     lab.verified("d")
 
 
+@pytest.mark.nightly
 def test_storage_that_is_away_fails_a_refresh_and_loses_nothing(
     far: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:

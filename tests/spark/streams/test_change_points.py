@@ -131,6 +131,7 @@ def test_the_points_of_statements(quick_lab: Lab) -> None:
             names(f"AT (STATEMENT => {value})")
 
 
+@pytest.mark.nightly
 def test_what_a_statement_did_to_a_view(quick_lab: Lab) -> None:
     """The tables that it did not write stand at its time."""
     lab = quick_lab
@@ -162,6 +163,7 @@ def mark(lab: Lab) -> Any:
     return log.user_metadata(log.version())
 
 
+@pytest.mark.nightly
 def test_marks_are_of_the_statement_alone(quick_lab: Lab) -> None:
     """Its commit has its id and the stream's intent; what the user says of commits stays."""
     lab, conf = quick_lab, "spark.databricks.delta.commitInfo.userMetadata"
@@ -245,6 +247,7 @@ def test_bare_changes_are_all_that_is_kept(quick_lab: Lab) -> None:
     assert lab.sql("SELECT changes.id FROM t changes") == [(2,)]
 
 
+@pytest.mark.nightly
 def test_columns_are_those_of_the_end(quick_lab: Lab) -> None:
     lab = quick_lab
     lab.sql("CREATE TABLE t (id INT, v INT) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")

@@ -94,6 +94,7 @@ def test_the_redo_log_has_every_change(people: Lab) -> None:
         people.sql("SELECT * FROM v CHANGES (INFORMATION => REDO)")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("properties", [TRACKED])
 def test_ids_outlive_what_is_done_to_files(people: Lab) -> None:
     before = ids(people, "people", START)
@@ -199,6 +200,7 @@ def applied(rows: Sequence[Row], found: Sequence[Any]) -> list[str]:
     return sorted(left.elements())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("properties", [TRACKED])
 def test_branches_that_share_rows_are_refused(owners: Lab) -> None:
     owners.sql("CREATE VIEW twice AS SELECT id FROM items UNION ALL SELECT id FROM items")
@@ -252,6 +254,7 @@ def plan_of(lab: Lab, query: str) -> list[str]:
     return str(text).splitlines()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("properties", [TRACKED])
 def test_a_plan_says_first_how_changes_are_found(people: Lab) -> None:
     newest = version(people, "people")

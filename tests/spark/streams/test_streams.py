@@ -209,6 +209,7 @@ def test_streams_of_tables_that_were_compacted(people: Lab) -> None:
     ]
 
 
+@pytest.mark.nightly
 def test_append_only_and_other_starts(people: Lab) -> None:
     people.sql("CREATE STREAM first ON TABLE people")
     people.insert("people", "3, 'Walter'")
@@ -225,6 +226,7 @@ def test_append_only_and_other_starts(people: Lab) -> None:
     assert len(people.engine.sql("SHOW STREAMS").collect()) == 1
 
 
+@pytest.mark.nightly
 def test_creation_says_what_it_turns_on(people: Lab) -> None:
     ((told,),) = people.sql("CREATE STREAM s ON TABLE people")
     assert "Turned row tracking of people on" in told
@@ -233,6 +235,7 @@ def test_creation_says_what_it_turns_on(people: Lab) -> None:
     assert told == "Stream other created on people."
 
 
+@pytest.mark.nightly
 def test_a_stream_whose_source_is_another_table_is_stale(people: Lab) -> None:
     people.sql("CREATE STREAM s ON TABLE people")
     people.sql("CREATE OR REPLACE TABLE people (id INT, name STRING)")

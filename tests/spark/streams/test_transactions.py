@@ -161,6 +161,7 @@ def test_a_conflict_at_commit_publishes_nothing(shop: Lab) -> None:
         shop.sql("COMMIT")
 
 
+@pytest.mark.nightly
 def test_others_may_add_to_what_only_adds(shop: Lab) -> None:
     shop.sql("ALTER TABLE listed SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
     shop.sql(f"BEGIN; {LIST}")
@@ -232,6 +233,7 @@ def test_from_python(shop: Lab) -> None:
     assert clean(shop)
 
 
+@pytest.mark.nightly
 def test_a_closed_engine_rolls_back(shop: Lab) -> None:
     shop.sql(f"BEGIN; {ADD}")
     catalog, close = shop.context.catalog, shop.engine.close

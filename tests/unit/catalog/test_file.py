@@ -21,6 +21,7 @@ from dt_jupyter.catalog.owner import start_time
 from dt_jupyter.catalog.sqlite import open_file
 from dt_jupyter.lake import file_system_of
 from dt_jupyter.model import Clock, DTError, Frontier, Reason, RefreshState, Warehouse
+from tests.cases import some
 from tests.experiments import CALL_FAILS, KILLED_IN_REFRESH, TWO_PROCESSES
 from tests.unit.catalog_lab import (
     HERE,
@@ -242,7 +243,7 @@ def prepared(folder: Path) -> Lab:
 
 
 @CALL_FAILS
-@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("operation", some(8, OPERATIONS))
 def test_whichever_statement_fails_nothing_is_half_done(
     tmp_path: Path, operation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,7 @@ def refusal(seed: int) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("part", some(2, range(6)))
+@pytest.mark.parametrize("part", some(1, range(6)))
 def test_ids_are_unique_and_change_with_their_rows(part: int) -> None:
     refused = Counter(refusal(seed) for seed in range(part * 25, part * 25 + 25))
     assert set(refused) <= {None, "OVERLAPPING_IDS", "LATERAL"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from statistics import mean
 
 import pytest
@@ -141,15 +142,18 @@ def done(
     )
 
 
-def live(curve: Curve, sizes: Sequence[int], refreshes: int = 60) -> Iterator[tuple[int, float]]:
+@cache
+def live(curve: Curve, sizes: Sequence[int], refreshes: int = 60) -> Sequence[tuple[int, float]]:
     """Of ten lives with changes of these sizes at random: how many of its size a refresh came
     after, and its seconds over those of the best way."""
+    found = []
     for seed in range(10):
         life, seen, chosen = Life(curve, seed), Counter[int](), random.Random(seed)
         for _ in range(refreshes):
             size = chosen.choice(sizes)
-            yield seen[size], life.refresh(size)
+            found.append((seen[size], life.refresh(size)))
             seen[size] += 1
+    return found
 
 
 SIZES = {f"{share:.2%}": (at,) for at, share in enumerate(SHARES)}
