@@ -90,7 +90,7 @@ def test_a_module_behind_a_door_needs_no_other_import_before_it() -> None:
 
 def test_every_package_says_what_it_promises() -> None:
     for init in sorted(PACKAGE.rglob("__init__.py")):
-        assert ast.get_docstring(ast.parse(init.read_text("utf-8"))), init.relative_to(ROOT)
+        assert ast.get_docstring(tree_of(init)), init.relative_to(ROOT)
 
 
 def test_the_version_is_said_once() -> None:
@@ -128,18 +128,28 @@ def test_the_pattern_of_machine_paths(text: str, caught: bool) -> None:
     assert bool(MACHINE.search(text)) is caught
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
+@cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(tree_of(file)))
+
+
 def texts_of(file: Path) -> str:
     """What a file says to people: the strings of a module, all of another."""
     text = file.read_text("utf-8")
     if file.suffix != ".py":
         return text
-    constants = (n.value for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Constant))
+    constants = (n.value for n in nodes_of(file) if isinstance(n, ast.Constant))
     return "\n".join(c for c in constants if isinstance(c, str))
 
 
 def methods_of_the_engine() -> set[str]:
-    tree = ast.parse((PACKAGE / "engine" / "api.py").read_text("utf-8"))
-    (engine,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Engine")
+    body = tree_of(PACKAGE / "engine" / "api.py").body
+    (engine,) = (n for n in body if isinstance(n, ast.ClassDef) and n.name == "Engine")
     return {n.name for n in engine.body if isinstance(n, ast.FunctionDef)}
 
 
@@ -170,9 +180,9 @@ def test_what_a_hint_names_exists() -> None:
 @cache
 def literals(file: Path) -> set[str]:
     """The strings of a module that are no docstrings."""
-    tree = ast.parse(file.read_text("utf-8"))
-    said = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
-    found = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in said)
+    nodes = nodes_of(file)
+    said = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
+    found = (n for n in nodes if isinstance(n, ast.Constant) and id(n) not in said)
     return {n.value for n in found if isinstance(n.value, str)}
 
 
@@ -194,7 +204,7 @@ ALLOWED_TWICE = {
 def defined(file: Path) -> set[str]:
     """The public classes, functions and constants of a module; what it imports is not its own."""
     found: set[str] = set()
-    for node in ast.parse(file.read_text("utf-8")).body:
+    for node in tree_of(file).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -285,7 +295,7 @@ def parameters_of_fixtures(file: Path) -> dict[str, set[str]]:
     """What each fixture of a file asks for."""
     return {
         node.name: {a.arg for a in node.args.args}
-        for node in ast.parse(file.read_text("utf-8")).body
+        for node in tree_of(file).body
         if isinstance(node, ast.FunctionDef)
         and any("fixture" in ast.unparse(d) for d in node.decorator_list)
     }
