@@ -44,6 +44,11 @@ _LIKES = {
     "NotLikeAll": "NOT LIKE ALL",
 }  # fmt: skip
 REPLACEMENT = "replacement"
+TAKEN_OUT = {
+    "WindowExpression": "a window function in this place",
+    "AggregateExpression": "an aggregate in this place",
+}
+"""What Spark computes below and reads as a column where it stands in an expression."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +103,16 @@ class ExpressionReader:
         return Call(name, (*self.list(arguments(node)), *_options(node)), distinct)
 
     def _is_stale(self, node: SparkNode) -> bool:
-        """Whether a call as it was written reads columns that there are no more: where Spark
-        renumbers those of a common table, it does so only in what it puts in its place."""
+        """Whether a call as it was written is not over the columns below: where Spark renumbers
+        those of a common table, or takes windows and aggregates out, it does so only in what it
+        puts in its place."""
         if REPLACEMENT not in node.fields:
             return False
-        read = (n.id for a in arguments(node) for n in a.walk() if n.kind == "AttributeReference")
-        return any(i not in self.columns for i in read)
+        written = [n for a in arguments(node) for n in a.walk()]
+        if any(n.kind == "AttributeReference" and n.id not in self.columns for n in written):
+            return True
+        taken = TAKEN_OUT.keys() & {n.kind for n in written}
+        return bool(taken) and not taken <= {n.kind for n in node.child.walk()}
 
     def _program(self, node: SparkNode) -> Expr:
         """By its name, if a function of the user's has it."""
@@ -288,6 +297,8 @@ class ExpressionReader:
         return Raw((self.operand(node.child), f" {word} ({listed})"))
 
     def minus_interval(self, node: SparkNode) -> Expr:
+        if self._is_stale(node):
+            return self.read(node.child)
         left, right = map(self.operand, arguments(node))
         return Infix(left, "-", right)
 

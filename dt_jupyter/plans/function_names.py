@@ -20,6 +20,8 @@ INFIX = {
 """Of two operands."""
 
 _NAMES = {
+    "ApproxTopKAccumulate": "approx_top_k_accumulate",
+    "ApproxTopKCombine": "approx_top_k_combine",
     "ApproximatePercentile": "percentile_approx", "ArrayAggregate": "aggregate",
     "ArrayExists": "exists", "ArrayFilter": "filter", "ArrayForAll": "forall",
     "ArrayTransform": "transform", "Average": "avg", "BitAndAgg": "bit_and",

@@ -9,6 +9,7 @@ from dt_jupyter.ivm import Bracketed, Call, Expr, Infix, Literal, Refusal, col, 
 from dt_jupyter.plans.expression_reader import (
     REPLACEMENT,
     SELF_CONTAINED,
+    TAKEN_OUT,
     ExpressionReader,
     arguments,
     program_name,
@@ -120,6 +121,8 @@ def check_node(node: SparkNode, builtins: Collection[str], own: Collection[str])
         _check_calls(node, builtins, own)
     if kind in _SUBQUERIES:
         raise refuse(Refusal.SUBQUERY, what=_SUBQUERIES[kind])
+    if kind in TAKEN_OUT:
+        raise refuse(Refusal.EXPRESSION, what=TAKEN_OUT[kind])
     if kind in _NOT_FIXED:
         raise refuse(Refusal.NON_DETERMINISTIC, what=f"{_NOT_FIXED[kind]}()")
     if kind == _PRECISE:

@@ -6,10 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dt_jupyter.model.hidden import hidden
-from dt_jupyter.spark import is_connect, read_cached
+from dt_jupyter.spark import is_connect, leave_plan, read_cached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+_WITH_PLANS = 3
+"""So many frames keep their plans: one that reads others twice has a plan of twice theirs, and so
+on, which Spark's listeners take apart and keep."""
 
 
 @dataclass
@@ -25,10 +30,12 @@ class HeldFrames:
         """The view of a DataFrame that is cached when it is first read; the session's next refresh
         takes its name."""
         name = hidden(f"held_{len(self._frames)}")
+        has_plan = self.cached and not is_connect(frame.sparkSession)
+        if has_plan and len(self._frames) >= _WITH_PLANS:
+            frame = leave_plan(frame)
         held = frame.persist() if self.cached else frame
         self._frames.append(held)
-        read = self.cached and not is_connect(held.sparkSession)
-        (read_cached(held) if read else held).createOrReplaceTempView(name)
+        (read_cached(held) if has_plan else held).createOrReplaceTempView(name)
         return name
 
     def release(self) -> None:

@@ -38,6 +38,7 @@ from .class_archive import (
 )
 from .classic_frames import (
     frame_of_plan as frame_of_plan,
+    leave_plan as leave_plan,
     read_cached as read_cached,
     wrap_dataset as wrap_dataset,
 )

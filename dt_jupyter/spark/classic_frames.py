@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _DATASET = "org.apache.spark.sql.classic.Dataset"
+_ROWS = "org.apache.spark.sql.execution.LogicalRDD$"
 _NIL = "scala.collection.immutable.Nil$"
 
 
@@ -26,6 +27,21 @@ def frame_of_plan(plan: Any, spark: SparkSession) -> DataFrame:
     # by its name, since `jvm.org.…` asks the JVM about each part of it
     dataset = JavaClass(_DATASET, session._jvm._gateway_client)
     return wrap_dataset(dataset.ofRows(session._jsparkSession, plan), spark)
+
+
+def leave_plan(frame: DataFrame) -> DataFrame:
+    """The same rows, computed when they are read, as a relation whose plan is a leaf. What plans of
+    cached rows are made of is in each plan that reads them, as often as it does, and Spark writes
+    all of that down for each statement.
+
+    Jobs that the plan has of its own are run now: broadcasts, and stages that are planned again."""
+    from py4j.java_gateway import JavaClass
+
+    session: Any = frame.sparkSession
+    dataset: Any = frame._jdf
+    made = getattr(JavaClass(_ROWS, session._jvm._gateway_client), "MODULE$")
+    rows = dataset.queryExecution().toRdd()
+    return frame_of_plan(made.fromDataset(rows, dataset, False), session)
 
 
 def read_cached(frame: DataFrame) -> DataFrame:
@@ -56,4 +72,4 @@ def _without_order(relation: Any, session: Any) -> Any:
     return plain
 
 
-__all__ = ["frame_of_plan", "read_cached", "wrap_dataset"]
+__all__ = ["frame_of_plan", "leave_plan", "read_cached", "wrap_dataset"]

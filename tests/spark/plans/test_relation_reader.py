@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench.tpcds import TABLES as OF_TPCDS, columns
-from dt_jupyter.ivm import Refused, Rel, Scan, simplify
+from dt_jupyter.ivm import (
+    Aggregate,
+    Filter,
+    Project,
+    Refused,
+    Rel,
+    Scan,
+    Window,
+    simplify,
+    walk,
+)
 from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, relation_reader
 from dt_jupyter.plans.plan_document import read_document
@@ -63,6 +74,14 @@ MORE = (
     "SELECT p.k, q.k AS k2 FROM p FULL JOIN q ON p.k = q.k AND p.v = q.v",
     "SELECT id, transform(l, x -> x + v) AS t, filter(l, x -> x > 1) AS f FROM p",
 )
+REPLACED = {
+    "SELECT id, k, nullif(sum(v) OVER (PARTITION BY k), 0) AS s FROM p": Window,
+    "SELECT id, k, v, sum(v) OVER (PARTITION BY k) BETWEEN v AND 9 AS b FROM p": Window,
+    "SELECT id, k, max(at) OVER (PARTITION BY k) - INTERVAL 1 DAY AS t FROM p": Window,
+    "SELECT k FROM p GROUP BY k HAVING nullif(count(*), 1) > 1 AND max(v) BETWEEN 0 AND 9":
+    Aggregate,
+}
+"""Calls that Spark replaces, of what it takes out and computes below."""
 OTHER_FORMS = 20
 """Texts of TPC-DS with another form: grouping sets, full joins, marks beside other conditions."""
 TABLES = {
@@ -188,6 +207,18 @@ def test_all_rows_are_those_of_spark(session: SparkSession, name: str) -> None:
 @pytest.mark.parametrize("text", MORE)
 def test_rows_of_more_texts_are_those_of_spark(session: SparkSession, text: str) -> None:
     assert not differing_rows(session, rendered(simplify(read(session, text))), text)
+
+
+@pytest.mark.parametrize(("text", "operator"), REPLACED.items())
+def test_what_is_computed_below_is_no_call_of_a_row(
+    session: SparkSession, text: str, operator: type[Rel]
+) -> None:
+    found = read(session, text)
+    assert operator in map(type, walk(found))
+    above = [e for n in walk(found) if isinstance(n, Project) for _, e in n.items]
+    above += [e for n in walk(found) if isinstance(n, Filter) for e in n.on]
+    assert not [e for e in above if re.search(r"(?i)\b(over|sum|max|count) ?\(", e.sql(str))]
+    assert not differing_rows(session, rendered(simplify(found)), text)
 
 
 @pytest.mark.parametrize(

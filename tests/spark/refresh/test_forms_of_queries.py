@@ -32,13 +32,18 @@ QUERIES = {
     "ON p.id = q.id",
     "full_brackets": "SELECT p.id, q.id AS j, d.name FROM (p) FULL JOIN (q LEFT JOIN dim d "
     "ON q.k = d.k) ON p.id = q.id AND p.v = q.v",
+    "shares": "SELECT id, k, v, v * 100 DIV nullif(sum(v) OVER (PARTITION BY k), 0) AS s, "
+    "max(at) OVER (PARTITION BY k) - INTERVAL 1 DAY AS b, "
+    "sum(v) OVER (PARTITION BY k) BETWEEN v AND 9 AS c FROM p",
+    "replaced_having": "SELECT k, count(*) AS n FROM p GROUP BY k "
+    "HAVING nullif(count(*), 1) > 0 OR max(v) BETWEEN 0 AND 9",
 }
 
 
 GROUPS = (
     ("marked_items", "tumbling"),
     ("whole_partition", "sliding", "of_days"),
-    ("averaged_range",),
+    ("averaged_range", "shares", "replaced_having"),
     ("chosen", "aggregated_marks", "brackets", "full_brackets"),
 )
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from dt_jupyter.definition import CallableFunctions, QueryText, read_document_of, read_meaning
-from dt_jupyter.ivm import SUPPORTED, UNRULED, Aggregate, Refused, Window, walk
+from dt_jupyter.ivm import SUPPORTED, UNRULED, Aggregate, Refused, Window, compile_stages, walk
 from dt_jupyter.model import Name, Source, SourceKind
 from dt_jupyter.spark.relations import builtin_functions
 
@@ -31,6 +31,9 @@ _ARGUMENTS = {
     "count_min_sketch": "v, 0.5D, 0.5D, 1",
     **dict.fromkeys(("approx_percentile", "percentile_approx"), "v, 0.5"),
     "histogram_numeric": "v, 3",
+    "approx_top_k_combine": "top",
+    "tuple_sketch_agg_double": "v, x",
+    "tuple_sketch_agg_integer": "x, v",
     "nth_value": "v, 2",
     "ntile": "2",
     **dict.fromkeys(("any", "some", "every", "bool_and", "bool_or", "count_if"), "v > 1"),
@@ -62,14 +65,16 @@ def registered(spark: SparkSession, group: str) -> Iterator[str]:
 
 _COLUMNS = {
     "v": "INT", "x": "DOUBLE", "k": "STRING", "o": "BOOLEAN", "b": "BINARY", "j": "VARIANT",
-    "s": "STRING", "d": "DECIMAL(10, 2)",
+    "s": "STRING", "d": "DECIMAL(10, 2)", "f": "FLOAT", "e": "ARRAY<FLOAT>",
+    "top": "STRUCT<sketch: BINARY, maxItemsTracked: INT, itemDataType: INT, "
+    "itemDataTypeDDL: STRING>",
 }  # fmt: skip
 _TABLE = Source(Name("default", "t"), SourceKind.DELTA, "t", None)
 
 
 def read(spark: SparkSession, query: str, function: str) -> set[type]:
     """The operators of the relation of a query with `(…)` for a call of the function, over
-    columns of the first type that Spark takes."""
+    columns of the first type that Spark takes. Refused where the relation, or a stage of it, is."""
     names = CallableFunctions(builtin_functions(spark), frozenset())
     schema = StructType.fromDDL(", ".join(f"{n} {t}" for n, t in _COLUMNS.items()))
     for column in _COLUMNS:
@@ -80,7 +85,10 @@ def read(spark: SparkSession, query: str, function: str) -> set[type]:
             read_document_of(spark, asked, {"t": schema})
         except Refused:
             continue
-        return {type(n) for n in walk(read_meaning(spark, asked, names, {"t": schema}).relation)}
+        meaning = read_meaning(spark, asked, names, {"t": schema})
+        stages = compile_stages(meaning.relation, meaning.relation.columns, meaning.types)
+        assert stages[-1].sources
+        return {type(n) for n in walk(meaning.relation)}
     raise AssertionError(f"Spark takes {function} of none of the types")
 
 
