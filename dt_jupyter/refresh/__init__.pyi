@@ -21,6 +21,10 @@ from .stage_facts import (
     logs_of as logs_of,
     stage_app_id as stage_app_id,
 )
+from .stage_forecast import (
+    ForecastStatement as ForecastStatement,
+    StageForecast as StageForecast,
+)
 from .stage_plan import (
     SourceRead as SourceRead,
     StageFacts as StageFacts,
@@ -32,3 +36,4 @@ from .stage_plan import (
     resolve_step as resolve_step,
 )
 from .stage_run import StageRun as StageRun, plan_for as plan_for
+from .stage_texts import StageTexts as StageTexts

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import (
-    LARGE,
     End,
     Origin,
     Rel,
@@ -53,7 +52,8 @@ from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.refresh.order_bounds import is_of_kind
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
-from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
+from dt_jupyter.refresh.stage_plan import SourceRead, changed_rows
+from dt_jupyter.refresh.stage_texts import make_renderer, table_rows
 from dt_jupyter.spark import is_connect
 from dt_jupyter.sql import Renderer
 
@@ -69,19 +69,14 @@ _SELECTED_FROM = 10_000
 @dataclass
 class Reading:
     """The sources of a step: `reads` are their versions and columns, `logs` their logs, by id.
-
-    With `runs` false nothing is read for a text, as EXPLAIN asks for it; `imagines` takes all rows
-    to be at hand, and there are none.
-    """
+    Without `tables` no rows of snapshots are in memory."""
 
     spark: SparkSession
     reads: Mapping[str, SourceRead]
     logs: Mapping[str, TableLog]
     tables: SmallTables | None
-    runs: bool = True
+    evaluator: Evaluator
     small: Small | None = None
-    evaluator: Evaluator | None = None
-    imagines: bool = False
     rescanned_rows: int = 0
     """A second scan of a table with no more rows costs less than another statement."""
     written_views: Mapping[str, str] = field(default_factory=dict)
@@ -117,23 +112,14 @@ class Reading:
         self.views = LocalViews(self.spark, self.evaluator)
 
     def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
-        """Texts over what is read; `key_view` is the relation that all restrictions are by.
-        `local`: rows at hand alone, which are one partition and need not be sent to any task."""
-        hint = "SHUFFLE_HASH" if local else "BROADCAST"
-        changed = sum(n or 0 for n in changed_rows(self.reads.values()).values())
-        return Renderer(
-            self._place,
-            keys=lambda name: key_view or name,
-            small=self.sizes.is_small,
-            hint=hint,
-            key_hint=hint if local or changed <= LARGE else None,
-        )
+        """Texts over what is read; `key_view` and `local` as of `make_renderer`."""
+        return make_renderer(self._place, self.reads, self.sizes, key_view, local=local)
 
     def prepared(self, rel: Rel) -> Rel:
         """A relation of changes in order, reduced to what matters, and what stays with Spark
         bounded by its values."""
         rel = directed(rel, self.sizes)
-        if self.runs and self.tables is not None:
+        if self.tables is not None:
             rel = self._reduction(rel)
         return bounded(rel, self._bounds, self._key_bounds, self._is_at_hand)
 
@@ -159,9 +145,7 @@ class Reading:
         """Whether what is read of a scan for several terms is better read once, in Spark."""
         if scan.end is End.DELTA or scan.source not in self.logs:
             return False
-        return (
-            self.runs and self.held.cached and self._table_rows(scan.source) > self.rescanned_rows
-        )
+        return self.held.cached and self._table_rows(scan.source) > self.rescanned_rows
 
     def add_view(self, rel: Rel, view: str) -> Scan:
         """The scan of a view that has rows of a relation, under the ids of their columns."""
@@ -185,8 +169,7 @@ class Reading:
             return max(self._table_rows(s.source) for s in scans(self.views_of[source]))
         if source in self._reduction.found:
             return int(self._reduction.found[source][1].num_rows)
-        known = self.logs[source].size().rows
-        return UNKNOWN_ROWS if known is None else known
+        return table_rows(self.logs[source])
 
     def _type_of(self, source: str, column: str) -> str | None:
         if source in self.views_of:
@@ -197,10 +180,6 @@ class Reading:
         return column_type(self.logs[source], column)
 
     def _place(self, scan: Scan) -> str:
-        if self.imagines:
-            weight = scan.end is End.DELTA
-            names = [n for _, n in scan.reads]
-            return self._imagined(self.logs[scan.source], names, weight=weight)
         if scan.source in self._reduction.found:
             return self._found_view(scan.source)
         if scan.source in self.views_of:
@@ -243,10 +222,7 @@ class Reading:
         return frozenset(n for n, t in found.items() if t is not None and is_comparable(t))
 
     def _version_of(self, scan: Scan) -> int:
-        read = self.reads[scan.source]
-        version = read.old if scan.end is End.OLD else read.new
-        assert version is not None
-        return version
+        return self.reads[scan.source].version_at(scan.end)
 
     def _columns(self, source: str) -> tuple[str, ...]:
         return tuple(sorted(self.reads[source].columns or ()))
@@ -259,8 +235,6 @@ class Reading:
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
-        if self.imagines:
-            return self._imagined(log, columns)
         rows = self.tables.rows(log, version, columns) if self.tables is not None else None
         if rows is None:
             self.all_local = False
@@ -276,7 +250,7 @@ class Reading:
     def _scan(self, log: TableLog, version: int) -> str:
         """A snapshot as Spark reads it: the files that the log reader lists, since Delta's own scan
         starts jobs to find them."""
-        if not self.runs or is_connect(self.spark) or scan_refusal(log, version):
+        if is_connect(self.spark) or scan_refusal(log, version):
             return snapshot_sql(log.path, version)
         key = str(log.path), version
         if key not in self._scans:
@@ -290,19 +264,6 @@ class Reading:
         if self.tables is None:
             return LiveFiles(log.path).at(version)
         return self.tables.columns.known.list(log, version)
-
-    def _imagined(self, log: TableLog, columns: Sequence[str], *, weight: bool = False) -> str:
-        """A view with columns of a table as it is now."""
-        import pyarrow as pa
-
-        schema = arrow_schema(fields_named(log.metadata(), columns))
-        rows = schema.empty_table()
-        if weight:
-            rows = rows.append_column(WEIGHT, pa.array([], pa.int64()))
-        self._views += 1
-        name = hidden(f"imagined_{self._views}")
-        self.views.add_of_table(name, log, log.version(), rows)
-        return quote(name)
 
     def change(self, source: str) -> Relation:
         """The change of a source, read once."""
@@ -320,11 +281,10 @@ class Reading:
                 small=self.small,
                 local_views=False,
                 kept=self.tables.columns if self.tables is not None else None,
-                by_files=self.runs,
             )
             change = cancel_pairs(change, log, plan, columns)
             arrow = change.arrow
-            if self.runs and arrow is None and isinstance(plan, Feed | FileDiff):
+            if arrow is None and isinstance(plan, Feed | FileDiff):
                 view = self.held.hold(self.spark.sql(f"SELECT * FROM {change.sql}"))
                 change = replace(change, sql=quote(view))
             self.relations[source] = change
@@ -376,13 +336,13 @@ class Reading:
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table may be selected, as they are not all at hand anyhow."""
-        if not self.runs or self.tables is None:
+        if self.tables is None:
             return False
         return self.tables.rows(log, version, columns) is None
 
     def is_selected(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table are better selected than all taken."""
-        if not self.runs or self.tables is None:
+        if self.tables is None:
             return False
         rows = log.size(version).rows
         return rows is None or rows > _SELECTED_FROM or self.is_large(log, version, columns)
@@ -422,8 +382,6 @@ class Reading:
 
     def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
         """The values of columns of changes, where the changes are at hand."""
-        if not self.runs and any(s.source not in self.relations for s, _ in columns):
-            return None
         values = self._values(columns)
         return bounds_of(values) if values is not None else None
 
