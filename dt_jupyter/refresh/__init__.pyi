@@ -35,5 +35,6 @@ from .stage_plan import (
     plan_stage as plan_stage,
     resolve_step as resolve_step,
 )
-from .stage_run import StageRun as StageRun, plan_for as plan_for
+from .stage_run import StageRun as StageRun
 from .stage_texts import StageTexts as StageTexts
+from .statement_confs import plan_for as plan_for

@@ -57,7 +57,8 @@ from dt_jupyter.refresh.stage_plan import (
     StageStep,
     resolve_step,
 )
-from dt_jupyter.refresh.stage_run import INTERPRETED, StageRun, plan_for
+from dt_jupyter.refresh.stage_run import StageRun
+from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.sources import Sources
 from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics, read_confs
 

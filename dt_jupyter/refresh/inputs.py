@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import (
@@ -66,6 +66,91 @@ _SELECTED_FROM = 10_000
 """Of a stage's own table with more rows those of the touched groups are selected."""
 
 
+class _ScanSource(Protocol):
+    """What a scan reads: a source, rows that were found, or a view of Spark's."""
+
+    @property
+    def table_rows(self) -> int:
+        """The rows of the table, as its log tells, or of what was found."""
+
+    def type_of(self, column: str) -> str | None:
+        """A column's plain type; None where it is not known."""
+
+    def place(self, scan: Scan) -> str:
+        """The text of its relation."""
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        """All its rows; None where they are not at hand."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A source or a hidden stage, by its id."""
+
+    reading: Reading
+    id: str
+
+    @property
+    def table_rows(self) -> int:
+        return table_rows(self.reading.logs[self.id])
+
+    def type_of(self, column: str) -> str | None:
+        return column_type(self.reading.logs[self.id], column)
+
+    def place(self, scan: Scan) -> str:
+        return self.reading.stored(scan)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return self.reading.stored_rows(scan)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Rows at hand of a scan that a reduction replaced, by its mark."""
+
+    reading: Reading
+    mark: str
+    scan: Scan
+    found: pa.Table
+
+    @property
+    def table_rows(self) -> int:
+        return int(self.found.num_rows)
+
+    def type_of(self, column: str) -> str | None:
+        return self.reading.source(self.scan.source).type_of(column)
+
+    def place(self, scan: Scan) -> str:
+        return self.reading.found_view(self.scan, self.found)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return self.found
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """A view with the rows of a relation that Spark computes once, or selects rows of."""
+
+    reading: Reading
+    view: str
+    rel: Rel
+
+    @property
+    def table_rows(self) -> int:
+        return max(self.reading.source(s.source).table_rows for s in scans(self.rel))
+
+    def type_of(self, column: str) -> str | None:
+        read = origins(self.rel, column) or ()
+        found = {self.reading.source(s.source).type_of(c) for s, c in read}
+        return found.pop() if len(found) == 1 else None
+
+    def place(self, scan: Scan) -> str:
+        return quote(self.view)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return None
+
+
 @dataclass
 class Reading:
     """The sources of a step: `reads` are their versions and columns, `logs` their logs, by id.
@@ -83,13 +168,12 @@ class Reading:
     """Hidden stages whose rows are views of Spark's, by id."""
     held: HeldFrames = field(default_factory=HeldFrames)
     relations: dict[str, Relation] = field(default_factory=dict)
-    views_of: dict[str, Rel] = field(default_factory=dict)
-    """Relations that Spark computes once, or selects rows of, by the view that has them."""
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
     """Rows that were looked at on the driver."""
     all_local: bool = True
+    _computed: dict[str, _Computed] = field(default_factory=dict)
     _changed_rows: dict[str, int | None] = field(default_factory=dict)
     """Of views of changes, estimated."""
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
@@ -149,7 +233,7 @@ class Reading:
 
     def add_view(self, rel: Rel, view: str) -> Scan:
         """The scan of a view that has rows of a relation, under the ids of their columns."""
-        self.views_of[view] = rel
+        self._computed[view] = _Computed(self, view, rel)
         if WEIGHT in rel.columns:
             rows = self.sizes.of_change(rel)
             self._changed_rows[view] = None if rows is None else int(rows)
@@ -164,26 +248,23 @@ class Reading:
         self.spark.sql(text).createOrReplaceTempView(name)
         return quote(name)
 
-    def _table_rows(self, source: str) -> int:
-        if source in self.views_of:
-            return max(self._table_rows(s.source) for s in scans(self.views_of[source]))
+    def source(self, source: str) -> _ScanSource:
+        """What the source of a scan stands for."""
         if source in self._reduction.found:
-            return int(self._reduction.found[source][1].num_rows)
-        return table_rows(self.logs[source])
+            return _Found(self, source, *self._reduction.found[source])
+        return self._computed.get(source) or _Stored(self, source)
+
+    def _table_rows(self, source: str) -> int:
+        return self.source(source).table_rows
 
     def _type_of(self, source: str, column: str) -> str | None:
-        if source in self.views_of:
-            found = {
-                self._type_of(s.source, c) for s, c in origins(self.views_of[source], column) or ()
-            }
-            return found.pop() if len(found) == 1 else None
-        return column_type(self.logs[source], column)
+        return self.source(source).type_of(column)
 
     def _place(self, scan: Scan) -> str:
-        if scan.source in self._reduction.found:
-            return self._found_view(scan.source)
-        if scan.source in self.views_of:
-            return quote(scan.source)
+        return self.source(scan.source).place(scan)
+
+    def stored(self, scan: Scan) -> str:
+        """The relation of a source's change or snapshot."""
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
         columns = self._columns_of(scan)
@@ -192,9 +273,8 @@ class Reading:
             return quote(self.written_views[scan.source])
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
-    def _found_view(self, mark: str) -> str:
+    def found_view(self, scan: Scan, rows: pa.Table) -> str:
         """Rows at hand as a view; scans of which nothing was left out share one."""
-        scan, rows = self._reduction.found[mark]
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
@@ -204,8 +284,10 @@ class Reading:
 
     def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
         """All rows of a scan, of a change or a small table; None where there are too many."""
-        if scan.source in self.views_of:
-            return None
+        return self.source(scan.source).rows(scan)
+
+    def stored_rows(self, scan: Scan) -> pa.Table | None:
+        """As `_rows_at_hand`, of a change or a snapshot."""
         if scan.end is End.DELTA:
             return self.change(scan.source).arrow
         assert self.tables is not None
@@ -363,18 +445,11 @@ class Reading:
         """All values of some columns of changes and selected rows, where they are at hand."""
         import pyarrow as pa
 
-        found = [(self._rows_of(s), c) for s, c in columns]
+        found = [(self._rows_at_hand(s), c) for s, c in columns]
         arrays = [rows[c] for rows, c in found if rows is not None]
         if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
             return None
         return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
-
-    def _rows_of(self, scan: Scan) -> pa.Table | None:
-        if scan.source in self._reduction.found:
-            return self._reduction.found[scan.source][1]
-        if scan.source in self.views_of:
-            return None
-        return self.change(scan.source).arrow
 
     def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
         rows = self.keys.get(name)

@@ -43,34 +43,18 @@ from dt_jupyter.refresh.gathered_rows import gather_rows
 from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
+from dt_jupyter.refresh.row_copies import contents_of, count_distinct, is_exact, newest_copies
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.shared_rows import SharedRows
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, StageStatement, StageStep
 from dt_jupyter.refresh.stage_texts import StageTexts
+from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
-    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
-
-INTERPRETED: Mapping[str, str] = {
-    # To generate and compile classes for few rows takes longer than they do.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # What equal columns imply of each other is worth nothing where no file is skipped by it.
-    "spark.sql.constraintPropagation.enabled": "false",
-}
-"""For statements over a few rows that are all on the driver."""
-_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
-_REPLANNED_ROWS = 2_000_000
-"""Statements over a change of fewer rows are planned once."""
-_PARTITION_ROWS = 50_000
-"""Changed rows that go to one task, where there are more tasks than cores."""
-
 
 _DONE = f"NOT COALESCE({RESCAN}, FALSE)"
 """Of a group: its new values are in the change, and it need not be computed from all its rows."""
@@ -361,7 +345,7 @@ class StageRun:
             t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
             for t, op in ((deleted, "D"), (added, "I"))
         ]
-        return Merge(STORED_ID, pa.concat_tables(marked), whole=_is_exact(added.schema))
+        return Merge(STORED_ID, pa.concat_tables(marked), whole=is_exact(added.schema))
 
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
         """The ids of the rows that a change deletes, the newest copies of each content."""
@@ -487,7 +471,7 @@ class StageRun:
             )
 
     def _refuse_repeated(self, keys: pa.Table) -> None:
-        distinct = _distinct(keys)
+        distinct = count_distinct(keys)
         if distinct != keys.num_rows:
             again = keys.num_rows - distinct
             self._invalid(
@@ -496,65 +480,3 @@ class StageRun:
 
     def _invalid(self, check: str, facts: str) -> None:
         raise error("DT-2107", check=check, name=self.name, facts=facts)
-
-
-def _distinct(keys: pa.Table) -> int:
-    """How many different rows there are; Arrow itself does not group by lists and structs."""
-    import pyarrow as pa
-
-    if any(pa.types.is_nested(f.type) for f in keys.schema):
-        return len({repr(row) for row in keys.to_pylist()})
-    return int(keys.group_by(keys.column_names).aggregate([]).num_rows)
-
-
-def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
-    """Of the rows with a deleted content, as many of the newest as its weight says.
-
-    `found` has row ids and hashes, `gone` hashes, each pair once, and negative weights.
-    """
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    ordered = found.sort_by([(c, "descending") for c in STORED_ID])
-    contents = contents_of(ordered, gone)
-    copies = pd.Series(contents).groupby(contents).cumcount().to_numpy()
-    wanted = -gone[WEIGHT].to_numpy()
-    return ordered.take(pa.array(np.flatnonzero((contents >= 0) & (copies < wanted[contents]))))
-
-
-def contents_of(rows: pa.Table, gone: pa.Table) -> NDArray[np.int64]:
-    """By row, which of `gone` has its hashes; -1 for none."""
-    import pandas as pd
-
-    known, asked = (
-        pd.MultiIndex.from_arrays([t[h].to_numpy() for h in HASH]) for t in (gone, rows)
-    )
-    found: NDArray[np.int64] = known.get_indexer(asked)
-    return found
-
-
-def _is_exact(schema: pa.Schema) -> bool:
-    """Whether rows of equal hashes are the same to the byte: floats that are equal need not be."""
-    from pyarrow import types as t
-
-    return not any(t.is_floating(kind) or t.is_nested(kind) for kind in schema.types)
-
-
-def plan_for(
-    spark: SparkSession, *, heavy: bool, local: bool = False, changed: int = _REPLANNED_ROWS
-) -> None:
-    """Re-planning between stages, which makes each a job of its own, pays for large work only, and
-    not where few rows changed: their joins are told what to send. A second task, or a job that
-    sends rows to tasks, pays for none of local rows alone."""
-    adaptive = heavy and changed >= _REPLANNED_ROWS
-    spark.conf.set("spark.sql.adaptive.enabled", "true" if adaptive else "false")
-    context: SparkContext | None = getattr(spark, "sparkContext", None)
-    cores = context.defaultParallelism if heavy and context is not None else 8
-    spark.conf.set("spark.sql.leafNodeDefaultParallelism", str(max(8, cores)) if heavy else "1")
-    spark.conf.set(_BROADCAST, "-1" if local else "10MB")
-    if local:
-        spark.conf.set("spark.sql.shuffle.partitions", "1")
-    if heavy:
-        partitions = max(8, 4 * cores) if adaptive else max(cores, changed // _PARTITION_ROWS)
-        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

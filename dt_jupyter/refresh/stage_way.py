@@ -47,7 +47,9 @@ def decide_whole(facts: WholeFacts, tuning: Tuning) -> WayDecision:
     if facts.refusal:
         return WayDecision(RefreshWay.SPARK, facts.refusal, for_any_rows=True)
     if tuning.evaluated_rows == 1:
-        return WayDecision(RefreshWay.SPARK, "no statement is evaluated without it", for_any_rows=True)
+        return WayDecision(
+            RefreshWay.SPARK, "no statement is evaluated without it", for_any_rows=True
+        )
     sizes = [n for n in facts.sizes if n is not None]
     if len(sizes) < len(facts.sizes):
         return WayDecision(RefreshWay.SPARK, "a table of unknown size")
