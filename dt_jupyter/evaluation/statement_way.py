@@ -42,6 +42,7 @@ def decide_way(facts: StatementFacts, most_rows: int) -> WayDecision:
     if facts.apart:
         return WayDecision(RefreshWay.SPARK, facts.apart)
     if facts.rows >= most_rows:
-        what = f"{count_of(facts.rows, 'row')} of changes, and fewer than {most_rows} are evaluated"
-        return WayDecision(RefreshWay.SPARK, f"{what} without it")
+        what = f"{count_of(facts.rows, 'row')} of changes and state"
+        limit = f"fewer than {most_rows} are evaluated without it"
+        return WayDecision(RefreshWay.SPARK, f"{what}, and {limit}")
     return WayDecision(RefreshWay.PROCESS)

@@ -54,6 +54,7 @@ from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import SourceRead, changed_rows
 from dt_jupyter.refresh.stage_texts import make_renderer, table_rows
+from dt_jupyter.refresh.stage_way import has_many_rows
 from dt_jupyter.spark import is_connect
 from dt_jupyter.sql import Renderer
 
@@ -61,9 +62,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
-
-_SELECTED_FROM = 10_000
-"""Of a stage's own table with more rows those of the touched groups are selected."""
 
 
 class _ScanSource(Protocol):
@@ -413,8 +411,7 @@ class Reading:
 
     def _has_many(self, scan: Scan) -> bool:
         """Whether a table has so many rows that some are better selected than all taken."""
-        rows = self.logs[scan.source].size(self._version_of(scan)).rows
-        return rows is None or rows > _SELECTED_FROM
+        return has_many_rows(self.logs[scan.source].size(self._version_of(scan)).rows)
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table may be selected, as they are not all at hand anyhow."""
@@ -426,8 +423,8 @@ class Reading:
         """Whether rows of a table are better selected than all taken."""
         if self.tables is None:
             return False
-        rows = log.size(version).rows
-        return rows is None or rows > _SELECTED_FROM or self.is_large(log, version, columns)
+        many = has_many_rows(log.size(version).rows)
+        return many or self.is_large(log, version, columns)
 
     def state(
         self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.ChunkedArray

@@ -31,7 +31,9 @@ from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import SourceRead
 from dt_jupyter.refresh.stage_texts import StageTexts, log_sizes, make_renderer
+from dt_jupyter.refresh.stage_way import has_many_rows
 from dt_jupyter.refresh.view_shapes import ViewShapes
+from dt_jupyter.sql import GroupSql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -147,25 +149,40 @@ class StageForecast:
         try:
             texts = [text for _, _, text in self._texts(places)]
         except NotSupported as e:
-            return [self._decide(rel, e.sentence, frozenset()) for _, rel in statements]
+            return [
+                self._decide(rel, e.sentence, frozenset(), is_change=not name)
+                for name, rel in statements
+            ]
         found, apart = list[WayDecision](), set[str]()
         for (name, rel), text in zip(statements, texts, strict=True):
             left_out = shapes.find_left_out(text, name)
-            found.append(self._decide(rel, left_out, frozenset(apart)))
+            found.append(self._decide(rel, left_out, frozenset(apart), is_change=not name))
             if not found[-1].is_here:
                 apart.add(name)
         return found
 
-    def _decide(self, rel: Rel, left_out: str, apart: frozenset[str]) -> WayDecision:
-        """`apart` are the names of the keys that Spark computes."""
+    def _decide(
+        self, rel: Rel, left_out: str, apart: frozenset[str], *, is_change: bool
+    ) -> WayDecision:
+        """`apart` are the names of the keys that Spark computes; only the change itself reads the
+        state."""
         changes = sorted({s.source for s in scans(rel) if s.end is End.DELTA} - {*self.to_come})
         reads = [self._reads[source] for source in changes]
         rows = sum(rows_of(r.change) or 0 for r in reads if r.change is not None)
+        rows += self._state_rows if is_change else 0
         reasons = [why for r in reads if (why := self._why_apart(r))]
         if any(isinstance(n, Restrict) and n.keys in apart for n in walk(rel)):
             reasons.append(_COMPUTED_APART)
         facts = StatementFacts(rows, next(iter(reasons), ""), left_out)
         return decide_way(facts, self.tuning.evaluated_rows)
+
+    @property
+    def _state_rows(self) -> int:
+        """The rows of state that are all taken; of a large state few are selected."""
+        if not isinstance(self.texts.compiled.sql, GroupSql):
+            return 0
+        rows = self.target.size(self.texts.step.version).rows
+        return 0 if rows is None or has_many_rows(rows) else rows
 
     def _why_apart(self, read: SourceRead) -> str:
         """Why a change is read by Spark, as its log tells; empty where it is not."""

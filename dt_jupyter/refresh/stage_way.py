@@ -9,6 +9,14 @@ from dt_jupyter.evaluation import WayDecision
 from dt_jupyter.ivm import LARGE
 from dt_jupyter.model import RefreshWay, Tuning
 
+_SELECTED_FROM = 10_000
+"""Of a table with more rows those are selected that a change needs."""
+
+
+def has_many_rows(rows: int | None) -> bool:
+    """Whether some rows of a table (None: of unknown size) are better selected than all taken."""
+    return rows is None or rows > _SELECTED_FROM
+
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:

@@ -12,7 +12,13 @@ import pytest
 from dt_jupyter.evaluation import StatementFacts, WayDecision, decide_way
 from dt_jupyter.ivm import LARGE
 from dt_jupyter.model import DEFAULTS, SPARK_ONLY, RefreshWay, Tuning
-from dt_jupyter.refresh.stage_way import ChangeSize, WholeFacts, are_few_rows, decide_whole
+from dt_jupyter.refresh.stage_way import (
+    ChangeSize,
+    WholeFacts,
+    are_few_rows,
+    decide_whole,
+    has_many_rows,
+)
 
 HERE, SPARK = RefreshWay.PROCESS, RefreshWay.SPARK
 MOST = 100
@@ -123,6 +129,10 @@ def test_tables_of_few_rows() -> None:
     assert not are_few_rows((1, None), LIMITS)
     assert are_few_rows((MOST,), replace(LIMITS, interpreted_rows=MOST + 1))
     assert not are_few_rows((1,), SPARK_ONLY)
+
+
+def test_tables_of_many_rows() -> None:
+    assert list(map(has_many_rows, (0, 10_000, 10_001, None))) == [False, False, True, True]
 
 
 def test_nothing_is_decided_for_this_process_where_it_is_to_compute_nothing() -> None:
