@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from dt_jupyter.caches import Cache, CacheMemory
 from dt_jupyter.evaluation.expressions import ROW_NUMBER, Function
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.row_hashes import compute_hashes
+from dt_jupyter.evaluation.statement_way import StatementFacts, WayDecision, decide_way
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class _Opened:
 
 @dataclass
 class Evaluator:
-    """Evaluates statements over fewer than `most_rows` rows; threads may share it."""
+    """Evaluates statements over fewer than `most_rows` rows (0: none); threads may share it."""
 
     most_rows: int
     memory: CacheMemory = field(default_factory=lambda: CacheMemory(_MOST_BYTES))
@@ -138,14 +139,25 @@ class Evaluator:
     ) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
         it is Spark's. `is_utc`: the session's time zone is UTC."""
-        rows = sum(v.rows.num_rows for v in views.values())
-        if rows >= self.most_rows:
-            return None
-        few = rows < _WATCHED_ROWS
-        found = self.translated(text, views, is_utc=is_utc, takes=few)
-        if isinstance(found, LeftOut):
+        few = sum(v.rows.num_rows for v in views.values()) < _WATCHED_ROWS
+        found = self._decide(text, views, is_utc=is_utc, takes=few)
+        if isinstance(found, WayDecision):
             return None
         return self._run(found, views, _few_rows if few else _rows_in_time, few=few)
+
+    def _decide(
+        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool
+    ) -> Translation | WayDecision:
+        """The statement to run here, or why it is Spark's; one over too many rows is not
+        translated."""
+        facts = StatementFacts(sum(v.rows.num_rows for v in views.values()))
+        decision = decide_way(facts, self.most_rows)
+        if not decision.is_here:
+            return decision
+        found = self.translated(text, _shapes(views), is_utc=is_utc, takes=takes)
+        if isinstance(found, LeftOut):
+            return decide_way(replace(facts, left_out=found.what), self.most_rows)
+        return found
 
     def evaluate_whole(
         self,
@@ -158,7 +170,7 @@ class Evaluator:
     ) -> pa.Table | None:
         """As a call, over however many rows; None also where the result has more bytes, or
         another thread finds that it is `over()`: Spark puts aside what it cannot hold."""
-        found = self.translated(text, views, is_utc=is_utc)
+        found = self.translated(text, _shapes(views), is_utc=is_utc)
         if isinstance(found, LeftOut):
             return None
 
@@ -169,11 +181,10 @@ class Evaluator:
         return self._run(found, views, fetch, few=False)
 
     def translated(
-        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool = False
+        self, text: str, shapes: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
     ) -> Translation | LeftOut:
-        """The statement in DuckDB's words, or what in it is left to Spark; `takes` as `translate`
-        has it."""
-        shapes = {n: v.shape for n, v in views.items()}
+        """The statement over views of these shapes in DuckDB's words, or what in it is left to
+        Spark; `takes` as `translate` has it."""
         key = (text, frozenset(shapes.items()), is_utc, takes)
         known = self._known.get(key)
         if known is not None:
@@ -228,6 +239,10 @@ class Evaluator:
         connection = duckdb.connect(config={**_CONFIG, "disabled_optimizers": optimizers})
         connection.execute("SET TimeZone = 'UTC'").fetchall()
         return _Opened(connection)
+
+
+def _shapes(views: Mapping[str, LocalRows]) -> dict[str, ViewShape]:
+    return {n: v.shape for n, v in views.items()}
 
 
 def _offer(opened: _Opened, name: str, function: Function) -> None:

@@ -6,7 +6,6 @@ Sources: Spark's `TypeCoercion` and `DecimalPrecision`, with precision loss allo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,13 +111,6 @@ def arrow_value_kind(type_: pa.DataType) -> ValueKind | None:
         return ValueKind("timestamp_ntz" if type_.tz is None else "timestamp")
     found = (ValueKind(n) for n in _DUCKDB if not n.startswith("timestamp"))
     return next((k for k in found if k.arrow == type_), None)
-
-
-def empty_rows(columns: Iterable[tuple[str, ValueKind]]) -> pa.Table:
-    """No rows of these columns."""
-    import pyarrow as pa
-
-    return pa.schema([(n, k.arrow) for n, k in columns]).empty_table()
 
 
 def as_decimal(kind: ValueKind) -> ValueKind:

@@ -19,7 +19,11 @@ from .change.relation import (
     inserted as inserted,
     relation as relation,
 )
-from .change.small_changes import Small as Small, small_changes as small_changes
+from .change.small_changes import (
+    Small as Small,
+    small_changes as small_changes,
+    why_not_local as why_not_local,
+)
 from .delta_log.actions import (
     CommitFacts as CommitFacts,
     commit_name as commit_name,

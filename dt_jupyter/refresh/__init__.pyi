@@ -21,6 +21,10 @@ from .stage_facts import (
     logs_of as logs_of,
     stage_app_id as stage_app_id,
 )
+from .stage_forecast import (
+    ForecastStatement as ForecastStatement,
+    StageForecast as StageForecast,
+)
 from .stage_plan import (
     SourceRead as SourceRead,
     StageFacts as StageFacts,
@@ -31,4 +35,6 @@ from .stage_plan import (
     plan_stage as plan_stage,
     resolve_step as resolve_step,
 )
-from .stage_run import StageRun as StageRun, plan_for as plan_for
+from .stage_run import StageRun as StageRun
+from .stage_texts import StageTexts as StageTexts
+from .statement_confs import plan_for as plan_for

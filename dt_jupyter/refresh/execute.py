@@ -57,7 +57,8 @@ from dt_jupyter.refresh.stage_plan import (
     StageStep,
     resolve_step,
 )
-from dt_jupyter.refresh.stage_run import INTERPRETED, StageRun, plan_for
+from dt_jupyter.refresh.stage_run import StageRun
+from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.sources import Sources
 from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics, read_confs
 
@@ -311,8 +312,8 @@ class Stages:
             logs_of(of.sources, of.table.id, of.definition, compiled),
             self._staging,
             of.tuning,
-            tables=of.small,
-            evaluator=of.evaluator,
+            of.small,
+            of.evaluator,
             compiled_as=lambda: self._compiled_as,
             written_views=self.written_views,
             region=region,

@@ -3,11 +3,16 @@ costs more to plan, to compile and to write than the rows themselves."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import NotSupported, SmallTables, table_refusal
+from dt_jupyter.refresh.evaluation_session import read_evaluation_session
 from dt_jupyter.refresh.inputs import Reading
+from dt_jupyter.refresh.stage_texts import make_renderer
+from dt_jupyter.refresh.stage_way import WholeFacts, are_few_rows, decide_whole
+from dt_jupyter.refresh.view_shapes import ViewShapes
 from dt_jupyter.spark import check_cancelled, make_cancel_check
 from dt_jupyter.sql import GroupSql
 
@@ -21,17 +26,13 @@ _PATIENCE_SECONDS = 20.0
 
 
 def are_few(run: StageRun) -> bool:
-    """Whether all rows of what a stage reads are few enough to be at hand: some of them alone are
+    """Whether all rows of what a stage reads are few enough to be in memory: some of them alone are
     slower for Spark to read than their files."""
-    tables, most = run.tables, run.tuning.evaluated_rows
-    if tables is None:
-        return False
-    counts = [run.logs[r.source].size().rows for r in run.step.reads]
-    if None in counts or sum(n or 0 for n in counts) >= max(most, run.tuning.interpreted_rows):
+    if not are_few_rows([run.logs[r.source].size().rows for r in run.step.reads], run.tuning):
         return False
     return all(
         r.new is not None
-        and tables.rows(run.logs[r.source], r.new, tuple(sorted(r.columns or ()))) is not None
+        and run.tables.rows(run.logs[r.source], r.new, tuple(sorted(r.columns or ()))) is not None
         for r in run.step.reads
     )
 
@@ -39,7 +40,7 @@ def are_few(run: StageRun) -> bool:
 def initial_rows(run: StageRun, *, new_schema: bool) -> pa.Table | None:
     """All rows of a stage as those of its table; None: they are Spark's."""
     sql = run.compiled.sql
-    if run.region is not None or run.evaluator is None:
+    if run.region is not None:
         return None
     if run.reading.tables is not None:
         rows = run.reading.views.evaluate(sql.initial(run.reading.renderer()))
@@ -51,16 +52,14 @@ def initial_rows(run: StageRun, *, new_schema: bool) -> pa.Table | None:
 def _evaluated(run: StageRun) -> pa.Table | None:
     """The rows of the initial statement over whole tables, where delta-rs writes them too."""
     most, sql = run.tuning.evaluated_bytes, run.compiled.sql
-    if run.tuning.evaluated_rows == 1 or table_refusal(run.target) is not None:
+    facts = WholeFacts((), table_refusal(run.target) or "")
+    if not decide_whole(facts, run.tuning).is_here:
         return None
     tables = SmallTables(most, file_bytes=4 * most, kept_bytes=most)
-    sizes = [
-        None if r.new is None else tables.expected_bytes(
-            run.logs[r.source], r.new, tuple(sorted(r.columns or ()))
-        )
-        for r in run.step.reads
-    ]  # fmt: skip
-    if None in sizes or sum(n or 0 for n in sizes) >= most or not _is_translated(run):
+    facts = replace(facts, sizes=_expected_bytes(run, tables))
+    if not decide_whole(facts, run.tuning).is_here:
+        return None
+    if not decide_whole(replace(facts, left_out=_find_left_out(run)), run.tuning).is_here:
         return None
     reading = _reading(run, tables)
     text = sql.initial(reading.renderer())
@@ -73,24 +72,25 @@ def _evaluated(run: StageRun) -> pa.Table | None:
     return rows
 
 
-def _is_translated(run: StageRun) -> bool:
-    """Whether the statement is none of Spark's alone: found out before a row is read."""
-    imagined = _reading(run, None, imagines=True)
+def _expected_bytes(run: StageRun, tables: SmallTables) -> list[int | None]:
+    """The memory of the columns of each relation that a stage reads; None where it is unknown."""
+    return [
+        None
+        if r.new is None
+        else tables.expected_bytes(run.logs[r.source], r.new, tuple(sorted(r.columns or ())))
+        for r in run.step.reads
+    ]
+
+
+def _find_left_out(run: StageRun) -> str:
+    """What of the statement is Spark's alone, found out before a row is read; empty for nothing."""
+    shapes = ViewShapes(run.logs, read_evaluation_session(run.spark), run.evaluator)
+    render = make_renderer(shapes.place, run.reading.reads, run.reading.sizes)
     try:
-        text = run.compiled.sql.initial(imagined.renderer())
-        return imagined.views.imagine("", text) is None
-    except NotSupported:
-        return False
+        return shapes.find_left_out(run.compiled.sql.initial(render))
+    except NotSupported as e:
+        return e.sentence
 
 
-def _reading(run: StageRun, tables: SmallTables | None, *, imagines: bool = False) -> Reading:
-    reads = {r.source: r for r in run.step.reads}
-    return Reading(
-        run.spark,
-        reads,
-        run.logs,
-        tables,
-        runs=not imagines,
-        evaluator=run.evaluator,
-        imagines=imagines,
-    )
+def _reading(run: StageRun, tables: SmallTables) -> Reading:
+    return Reading(run.spark, run.reading.reads, run.logs, tables, run.evaluator)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import (
-    LARGE,
     End,
     Origin,
     Rel,
@@ -53,7 +52,9 @@ from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.refresh.order_bounds import is_of_kind
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type
-from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, changed_rows
+from dt_jupyter.refresh.stage_plan import SourceRead, changed_rows
+from dt_jupyter.refresh.stage_texts import make_renderer, table_rows
+from dt_jupyter.refresh.stage_way import has_many_rows
 from dt_jupyter.spark import is_connect
 from dt_jupyter.sql import Renderer
 
@@ -62,39 +63,115 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-_SELECTED_FROM = 10_000
-"""Of a stage's own table with more rows those of the touched groups are selected."""
+
+class _ScanSource(Protocol):
+    """What a scan reads: a source, rows that were found, or a view of Spark's."""
+
+    @property
+    def table_rows(self) -> int:
+        """The rows of the table, as its log tells, or of what was found."""
+
+    def type_of(self, column: str) -> str | None:
+        """A column's plain type; None where it is not known."""
+
+    def place(self, scan: Scan) -> str:
+        """The text of its relation."""
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        """All its rows; None where they are not at hand."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A source or a hidden stage, by its id."""
+
+    reading: Reading
+    id: str
+
+    @property
+    def table_rows(self) -> int:
+        return table_rows(self.reading.logs[self.id])
+
+    def type_of(self, column: str) -> str | None:
+        return column_type(self.reading.logs[self.id], column)
+
+    def place(self, scan: Scan) -> str:
+        return self.reading.stored(scan)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return self.reading.stored_rows(scan)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Rows at hand of a scan that a reduction replaced, by its mark."""
+
+    reading: Reading
+    mark: str
+    scan: Scan
+    found: pa.Table
+
+    @property
+    def table_rows(self) -> int:
+        return int(self.found.num_rows)
+
+    def type_of(self, column: str) -> str | None:
+        return self.reading.source(self.scan.source).type_of(column)
+
+    def place(self, scan: Scan) -> str:
+        return self.reading.found_view(self.scan, self.found)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return self.found
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """A view with the rows of a relation that Spark computes once, or selects rows of."""
+
+    reading: Reading
+    view: str
+    rel: Rel
+
+    @property
+    def table_rows(self) -> int:
+        return max(self.reading.source(s.source).table_rows for s in scans(self.rel))
+
+    def type_of(self, column: str) -> str | None:
+        read = origins(self.rel, column) or ()
+        found = {self.reading.source(s.source).type_of(c) for s, c in read}
+        return found.pop() if len(found) == 1 else None
+
+    def place(self, scan: Scan) -> str:
+        return quote(self.view)
+
+    def rows(self, scan: Scan) -> pa.Table | None:
+        return None
 
 
 @dataclass
 class Reading:
     """The sources of a step: `reads` are their versions and columns, `logs` their logs, by id.
-
-    With `runs` false nothing is read for a text, as EXPLAIN asks for it; `imagines` takes all rows
-    to be at hand, and there are none.
-    """
+    Without `tables` no rows of snapshots are in memory."""
 
     spark: SparkSession
     reads: Mapping[str, SourceRead]
     logs: Mapping[str, TableLog]
     tables: SmallTables | None
-    runs: bool = True
+    evaluator: Evaluator
     small: Small | None = None
-    evaluator: Evaluator | None = None
-    imagines: bool = False
     rescanned_rows: int = 0
     """A second scan of a table with no more rows costs less than another statement."""
     written_views: Mapping[str, str] = field(default_factory=dict)
     """Hidden stages whose rows are views of Spark's, by id."""
     held: HeldFrames = field(default_factory=HeldFrames)
     relations: dict[str, Relation] = field(default_factory=dict)
-    views_of: dict[str, Rel] = field(default_factory=dict)
-    """Relations that Spark computes once, or selects rows of, by the view that has them."""
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
     """Rows that were looked at on the driver."""
     all_local: bool = True
+    _computed: dict[str, _Computed] = field(default_factory=dict)
     _changed_rows: dict[str, int | None] = field(default_factory=dict)
     """Of views of changes, estimated."""
     _snapshots: dict[tuple[str, int, tuple[str, ...]], str] = field(default_factory=dict)
@@ -117,23 +194,14 @@ class Reading:
         self.views = LocalViews(self.spark, self.evaluator)
 
     def renderer(self, key_view: str | None = None, *, local: bool = False) -> Renderer:
-        """Texts over what is read; `key_view` is the relation that all restrictions are by.
-        `local`: rows at hand alone, which are one partition and need not be sent to any task."""
-        hint = "SHUFFLE_HASH" if local else "BROADCAST"
-        changed = sum(n or 0 for n in changed_rows(self.reads.values()).values())
-        return Renderer(
-            self._place,
-            keys=lambda name: key_view or name,
-            small=self.sizes.is_small,
-            hint=hint,
-            key_hint=hint if local or changed <= LARGE else None,
-        )
+        """Texts over what is read; `key_view` and `local` as of `make_renderer`."""
+        return make_renderer(self._place, self.reads, self.sizes, key_view, local=local)
 
     def prepared(self, rel: Rel) -> Rel:
         """A relation of changes in order, reduced to what matters, and what stays with Spark
         bounded by its values."""
         rel = directed(rel, self.sizes)
-        if self.runs and self.tables is not None:
+        if self.tables is not None:
             rel = self._reduction(rel)
         return bounded(rel, self._bounds, self._key_bounds, self._is_at_hand)
 
@@ -159,13 +227,11 @@ class Reading:
         """Whether what is read of a scan for several terms is better read once, in Spark."""
         if scan.end is End.DELTA or scan.source not in self.logs:
             return False
-        return (
-            self.runs and self.held.cached and self._table_rows(scan.source) > self.rescanned_rows
-        )
+        return self.held.cached and self._table_rows(scan.source) > self.rescanned_rows
 
     def add_view(self, rel: Rel, view: str) -> Scan:
         """The scan of a view that has rows of a relation, under the ids of their columns."""
-        self.views_of[view] = rel
+        self._computed[view] = _Computed(self, view, rel)
         if WEIGHT in rel.columns:
             rows = self.sizes.of_change(rel)
             self._changed_rows[view] = None if rows is None else int(rows)
@@ -180,31 +246,23 @@ class Reading:
         self.spark.sql(text).createOrReplaceTempView(name)
         return quote(name)
 
-    def _table_rows(self, source: str) -> int:
-        if source in self.views_of:
-            return max(self._table_rows(s.source) for s in scans(self.views_of[source]))
+    def source(self, source: str) -> _ScanSource:
+        """What the source of a scan stands for."""
         if source in self._reduction.found:
-            return int(self._reduction.found[source][1].num_rows)
-        known = self.logs[source].size().rows
-        return UNKNOWN_ROWS if known is None else known
+            return _Found(self, source, *self._reduction.found[source])
+        return self._computed.get(source) or _Stored(self, source)
+
+    def _table_rows(self, source: str) -> int:
+        return self.source(source).table_rows
 
     def _type_of(self, source: str, column: str) -> str | None:
-        if source in self.views_of:
-            found = {
-                self._type_of(s.source, c) for s, c in origins(self.views_of[source], column) or ()
-            }
-            return found.pop() if len(found) == 1 else None
-        return column_type(self.logs[source], column)
+        return self.source(source).type_of(column)
 
     def _place(self, scan: Scan) -> str:
-        if self.imagines:
-            weight = scan.end is End.DELTA
-            names = [n for _, n in scan.reads]
-            return self._imagined(self.logs[scan.source], names, weight=weight)
-        if scan.source in self._reduction.found:
-            return self._found_view(scan.source)
-        if scan.source in self.views_of:
-            return quote(scan.source)
+        return self.source(scan.source).place(scan)
+
+    def stored(self, scan: Scan) -> str:
+        """The relation of a source's change or snapshot."""
         if scan.end is End.DELTA:
             return self.change(scan.source).sql
         columns = self._columns_of(scan)
@@ -213,9 +271,8 @@ class Reading:
             return quote(self.written_views[scan.source])
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
-    def _found_view(self, mark: str) -> str:
+    def found_view(self, scan: Scan, rows: pa.Table) -> str:
         """Rows at hand as a view; scans of which nothing was left out share one."""
-        scan, rows = self._reduction.found[mark]
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
@@ -225,8 +282,10 @@ class Reading:
 
     def _rows_at_hand(self, scan: Scan) -> pa.Table | None:
         """All rows of a scan, of a change or a small table; None where there are too many."""
-        if scan.source in self.views_of:
-            return None
+        return self.source(scan.source).rows(scan)
+
+    def stored_rows(self, scan: Scan) -> pa.Table | None:
+        """As `_rows_at_hand`, of a change or a snapshot."""
         if scan.end is End.DELTA:
             return self.change(scan.source).arrow
         assert self.tables is not None
@@ -243,10 +302,7 @@ class Reading:
         return frozenset(n for n, t in found.items() if t is not None and is_comparable(t))
 
     def _version_of(self, scan: Scan) -> int:
-        read = self.reads[scan.source]
-        version = read.old if scan.end is End.OLD else read.new
-        assert version is not None
-        return version
+        return self.reads[scan.source].version_at(scan.end)
 
     def _columns(self, source: str) -> tuple[str, ...]:
         return tuple(sorted(self.reads[source].columns or ()))
@@ -259,8 +315,6 @@ class Reading:
 
     def snapshot(self, log: TableLog, version: int, columns: tuple[str, ...]) -> str:
         """A relation of a snapshot: local rows where the table is small, else Spark's read."""
-        if self.imagines:
-            return self._imagined(log, columns)
         rows = self.tables.rows(log, version, columns) if self.tables is not None else None
         if rows is None:
             self.all_local = False
@@ -276,7 +330,7 @@ class Reading:
     def _scan(self, log: TableLog, version: int) -> str:
         """A snapshot as Spark reads it: the files that the log reader lists, since Delta's own scan
         starts jobs to find them."""
-        if not self.runs or is_connect(self.spark) or scan_refusal(log, version):
+        if is_connect(self.spark) or scan_refusal(log, version):
             return snapshot_sql(log.path, version)
         key = str(log.path), version
         if key not in self._scans:
@@ -290,19 +344,6 @@ class Reading:
         if self.tables is None:
             return LiveFiles(log.path).at(version)
         return self.tables.columns.known.list(log, version)
-
-    def _imagined(self, log: TableLog, columns: Sequence[str], *, weight: bool = False) -> str:
-        """A view with columns of a table as it is now."""
-        import pyarrow as pa
-
-        schema = arrow_schema(fields_named(log.metadata(), columns))
-        rows = schema.empty_table()
-        if weight:
-            rows = rows.append_column(WEIGHT, pa.array([], pa.int64()))
-        self._views += 1
-        name = hidden(f"imagined_{self._views}")
-        self.views.add_of_table(name, log, log.version(), rows)
-        return quote(name)
 
     def change(self, source: str) -> Relation:
         """The change of a source, read once."""
@@ -320,11 +361,10 @@ class Reading:
                 small=self.small,
                 local_views=False,
                 kept=self.tables.columns if self.tables is not None else None,
-                by_files=self.runs,
             )
             change = cancel_pairs(change, log, plan, columns)
             arrow = change.arrow
-            if self.runs and arrow is None and isinstance(plan, Feed | FileDiff):
+            if arrow is None and isinstance(plan, Feed | FileDiff):
                 view = self.held.hold(self.spark.sql(f"SELECT * FROM {change.sql}"))
                 change = replace(change, sql=quote(view))
             self.relations[source] = change
@@ -371,21 +411,20 @@ class Reading:
 
     def _has_many(self, scan: Scan) -> bool:
         """Whether a table has so many rows that some are better selected than all taken."""
-        rows = self.logs[scan.source].size(self._version_of(scan)).rows
-        return rows is None or rows > _SELECTED_FROM
+        return has_many_rows(self.logs[scan.source].size(self._version_of(scan)).rows)
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table may be selected, as they are not all at hand anyhow."""
-        if not self.runs or self.tables is None:
+        if self.tables is None:
             return False
         return self.tables.rows(log, version, columns) is None
 
     def is_selected(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         """Whether rows of a table are better selected than all taken."""
-        if not self.runs or self.tables is None:
+        if self.tables is None:
             return False
-        rows = log.size(version).rows
-        return rows is None or rows > _SELECTED_FROM or self.is_large(log, version, columns)
+        many = has_many_rows(log.size(version).rows)
+        return many or self.is_large(log, version, columns)
 
     def state(
         self, log: TableLog, version: int, columns: Sequence[str], key: str, values: pa.ChunkedArray
@@ -403,18 +442,11 @@ class Reading:
         """All values of some columns of changes and selected rows, where they are at hand."""
         import pyarrow as pa
 
-        found = [(self._rows_of(s), c) for s, c in columns]
+        found = [(self._rows_at_hand(s), c) for s, c in columns]
         arrays = [rows[c] for rows, c in found if rows is not None]
         if len(arrays) < len(found) or len({a.type for a in arrays}) != 1:
             return None
         return pa.chunked_array([c for a in arrays for c in a.chunks], arrays[0].type)
-
-    def _rows_of(self, scan: Scan) -> pa.Table | None:
-        if scan.source in self._reduction.found:
-            return self._reduction.found[scan.source][1]
-        if scan.source in self.views_of:
-            return None
-        return self.change(scan.source).arrow
 
     def _key_values(self, name: str, column: str) -> pa.ChunkedArray | None:
         rows = self.keys.get(name)
@@ -422,8 +454,6 @@ class Reading:
 
     def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
         """The values of columns of changes, where the changes are at hand."""
-        if not self.runs and any(s.source not in self.relations for s, _ in columns):
-            return None
         values = self._values(columns)
         return bounds_of(values) if values is not None else None
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from dt_jupyter.definition import Compiled, CompiledStage
 from dt_jupyter.ivm import (
+    End,
     Join,
     Rel,
     Sizes,
@@ -68,6 +69,11 @@ class SourceRead:
     @property
     def is_changed(self) -> bool:
         return self.change is not None and not isinstance(self.change, Unchanged)
+
+    def version_at(self, end: End) -> int:
+        version = self.old if end is End.OLD else self.new
+        assert version is not None
+        return version
 
 
 @dataclass(frozen=True)

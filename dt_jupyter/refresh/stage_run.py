@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
 from dt_jupyter.evaluation import Evaluator
-from dt_jupyter.ivm import LARGE, Rel, key_relations, monotone
+from dt_jupyter.ivm import LARGE, Rel, key_relations
 from dt_jupyter.lake import (
-    Added,
     Append,
     Change,
-    ChangePlan,
     Merge,
     Overwrite,
     Small,
@@ -45,34 +43,18 @@ from dt_jupyter.refresh.gathered_rows import gather_rows
 from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.initial_rows import are_few, initial_rows
 from dt_jupyter.refresh.inputs import Reading
-from dt_jupyter.refresh.observation import rows_of
+from dt_jupyter.refresh.row_copies import contents_of, count_distinct, is_exact, newest_copies
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.shared_rows import SharedRows
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, StageStatement, StageStep
+from dt_jupyter.refresh.stage_texts import StageTexts
+from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
 from dt_jupyter.sql import BagSql, GroupSql
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
-    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
-
-INTERPRETED: Mapping[str, str] = {
-    # To generate and compile classes for few rows takes longer than they do.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # What equal columns imply of each other is worth nothing where no file is skipped by it.
-    "spark.sql.constraintPropagation.enabled": "false",
-}
-"""For statements over a few rows that are all on the driver."""
-_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
-_REPLANNED_ROWS = 2_000_000
-"""Statements over a change of fewer rows are planned once."""
-_PARTITION_ROWS = 50_000
-"""Changed rows that go to one task, where there are more tasks than cores."""
-
 
 _DONE = f"NOT COALESCE({RESCAN}, FALSE)"
 """Of a group: its new values are in the change, and it need not be computed from all its rows."""
@@ -101,20 +83,12 @@ class StageRun:
     logs: Mapping[str, TableLog]
     staging: Path
     tuning: Tuning
-    small: Small | None = None
-    tables: SmallTables | None = None
-    evaluator: Evaluator | None = None
+    tables: SmallTables
+    evaluator: Evaluator
     """Of statements over rows that are all at hand."""
     compiled_as: Callable[[], Mapping[str, str]] = dict[str, str]
     """What the session says instead of `INTERPRETED`, for statements over more rows; the first
     statement of Spark's asks for it."""
-    key_texts: list[str] | None = None
-    """For EXPLAIN: the statements of touched keys, which are then not run."""
-    imagines: bool = False
-    """For EXPLAIN: all rows are taken to be at hand."""
-    left_out: list[str | None] = field(default_factory=list)
-    """What of each of those statements is left to Spark, if anything is, where all are."""
-    touched_count: int = 0
     written_views: Mapping[str, str] = field(default_factory=dict)
     """Hidden stages of which this refresh has written all rows, by id: Spark reads them from files
     of the attempt, since to read a table it first runs jobs over its log."""
@@ -127,30 +101,22 @@ class StageRun:
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
-        self.changes = self.step.changes.values()
+        self.texts = StageTexts(self.compiled, self.step, self.region)
+        self.size = self.texts.size
         whole = self.step.statement is StageStatement.INITIALISE
         self.reading = Reading(
             self.spark,
             {r.source: r for r in self.step.reads},
             self.logs,
             None if whole and not are_few(self) else self.tables,
-            runs=self.key_texts is None,
-            small=self.small or Small(rows=self.tuning.read_rows),
-            evaluator=self.evaluator,
-            imagines=self.imagines,
+            self.evaluator,
+            small=Small(rows=self.tuning.read_rows),
             written_views=self.written_views,
             held=self.held,
             rescanned_rows=self.tuning.driver_rows,
         )
 
     # -- the statements ---------------------------------------------------------------------------
-
-    @property
-    def insert_only(self) -> bool:
-        """Nothing can cancel and nothing is deleted: rows are appended as they come."""
-        return monotone(self.compiled.stage.input) and all(
-            isinstance(p, Added) for p in self.changes if not isinstance(p, Unchanged)
-        )
 
     def state(self) -> str:
         """What a change needs of the stage's own table, as it is."""
@@ -161,11 +127,9 @@ class StageRun:
 
     def change_text(self, delta: Rel) -> str:
         """ΔQ: the statement whose rows decide everything else."""
-        render, sql = self.reading.renderer(local=self.reading.is_local(delta)), self.compiled.sql
-        if isinstance(sql, BagSql):
-            return self._live(sql.change(render, delta, consolidate=not self.insert_only))
-        groups, state = self._find_groups(sql.touched(render, delta), sql)
-        return sql.merged(groups, state, hint=self._hint(self.reading.is_local(delta)))
+        local = self.reading.is_local(delta)
+        render = self.reading.renderer(local=local)
+        return self.texts.change(render, delta, self._find_groups, local=local)
 
     def _find_groups(self, touched: str, sql: GroupSql) -> tuple[str, str]:
         """The touched groups and the state to merge them into: their own, selected from a large
@@ -178,7 +142,7 @@ class StageRun:
             return touched, self.state()
         groups = self.reading.views.evaluate(touched)
         if groups is None:
-            if not self._is_small():
+            if not self.size.is_small:
                 return touched, self.state()
             held = f"SELECT * FROM {quote(self._hold(touched))}"
             groups = collect_arrow(self.spark.sql(held).limit(self.tuning.driver_rows + 1))
@@ -190,7 +154,7 @@ class StageRun:
         return f"SELECT * FROM {quote(self.reading.view(groups))}", state or self.state()
 
     def _may_select(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
-        small = self._is_small() or self._is_at_hand()
+        small = self.size.is_small or self._is_at_hand()
         return small and self.reading.is_selected(log, version, columns)
 
     def delta(self) -> Rel | None:
@@ -217,41 +181,17 @@ class StageRun:
 
     def touched(self, text: str) -> str:
         """The keys of a change, computed; the name of their relation."""
-        if self.key_texts is not None:
-            self.key_texts.append(text)
-            name = f"touched_keys_{len(self.key_texts)}"
-            if self.imagines:
-                self.left_out.append(self.reading.views.imagine(name, text))
-            return name
-        self.touched_count += 1
         rows, schema = self.reading.views.evaluate(text), None
         if rows is None:
-            heavy = not self.reading.all_local and not self._is_small()
+            heavy = not self.reading.all_local and not self.size.is_small
             note_purpose(self.spark, JobPurpose.KEYS)
             frame = self._planned(text, heavy=heavy)
-            if not self._fits_driver():
+            if not self.size.fits_driver(self.tuning):
                 return quote(self.held.hold(frame))
             rows, schema = collect_arrow(frame), frame.schema
         name = quote(self.reading.view(rows, schema))
         self.reading.keys[name] = rows
         return name
-
-    def initial_text(self) -> str:
-        sql, sequence = self.compiled.sql, self.step.sequence
-        text = sql.initial(self.reading.renderer())
-        if not isinstance(sql, BagSql):
-            return text
-        if self.region is None or self.region.rows is None:
-            return sql.numbered(text, sequence)
-        kept, has_ids = self.region.rows, self.region.has_ids
-        return sql.beside(self._live(text), kept, sequence, has_ids=has_ids)
-
-    def _live(self, rows: str) -> str:
-        """Rows with the public columns, without those that belong to a frozen region: what comes to
-        it and what leaves it changes nothing."""
-        if self.region is None:
-            return rows
-        return f"SELECT * FROM (\n{rows}\n)\nWHERE NOT {self.region.condition}"
 
     # -- running them -----------------------------------------------------------------------------
 
@@ -259,7 +199,7 @@ class StageRun:
         rows = initial_rows(self, new_schema=new_schema)
         if rows is not None:
             return Overwrite(rows, new_schema)
-        text = self.initial_text()
+        text = self.texts.initial(self.reading.renderer())
         local = self.reading.all_local
         note_purpose(self.spark, JobPurpose.STATE)
         frame = self._planned(text, heavy=not local)
@@ -282,23 +222,25 @@ class StageRun:
         if delta is None:
             return None
         text = self.change_text(delta)
-        at_hand = self._may_fit() or self.reading.is_local(delta)
+        may_fit = self.size.may_fit(self.tuning, grouped=isinstance(self.compiled.sql, GroupSql))
+        at_hand = may_fit or self.reading.is_local(delta)
         arrow = self.reading.views.evaluate(text) if at_hand else None
         if arrow is None or arrow.num_rows > self.tuning.evaluated_rows:
             heavy = not self.reading.all_local and (
-                not self._is_small() or self._scanned() > self.tuning.driver_bytes
+                not self.size.is_small or self._scanned() > self.tuning.driver_bytes
             )
             note_purpose(self.spark, JobPurpose.STATE)
             frame = self._planned(text, heavy=heavy)
             bag = isinstance(self.compiled.sql, BagSql)
-            if bag and self.insert_only and not self._fits_driver():
+            fits = self.size.fits_driver(self.tuning)
+            if bag and self.texts.insert_only and not fits:
                 return Append(self._numbered(frame))
-            if self._fits_driver():
+            if fits:
                 arrow = collect_arrow(frame.limit(self.tuning.driver_rows + 1))
             if arrow is None or arrow.num_rows > self.tuning.driver_rows:
                 change = self.held.hold(frame)
                 facts = self._facts(change)
-                if not (self._may_fit() and facts.rows <= self.tuning.driver_rows):
+                if not (may_fit and facts.rows <= self.tuning.driver_rows):
                     return self._large(change, facts)
                 arrow = collect_arrow(frame)
         if isinstance(self.compiled.sql, GroupSql):
@@ -309,7 +251,7 @@ class StageRun:
         """A statement of Spark's, and the session for it."""
         self.reading.views.give(text)
         local = self.reading.all_local
-        rows = [rows_of(p) for p in self.changes] or [None]
+        rows = self.size.rows or (None,)
         changed = sum(UNKNOWN_ROWS if n is None else n for n in rows)
         plan_for(self.spark, heavy=heavy, local=local, changed=changed)
         few = local and self.reading.views.given_rows <= self.tuning.interpreted_rows
@@ -328,30 +270,10 @@ class StageRun:
         self.reading.views.give(text)
         return self.spark.sql(text)
 
-    def _hint(self, local: bool) -> str:
-        """How a change is joined to the table's rows; empty: as Spark likes."""
-        return "SHUFFLE_HASH" if local else "BROADCAST" if self._is_small() else ""
-
-    def _is_small(self) -> bool:
-        """Small enough to be sent to every task; what fits the driver is smaller still."""
-        return all(_few(p) for p in self.changes)
-
     def _is_at_hand(self) -> bool:
         """Whether the rows of all changes are, however many that may be."""
-        if not self.reading.runs or self.tables is None:
-            return False
         changed = (s for s, p in self.step.changes.items() if not isinstance(p, Unchanged))
         return all(self.reading.change(s).arrow is not None for s in changed)
-
-    def _fits_driver(self) -> bool:
-        return (
-            self._is_small()
-            and sum(rows_of(p) or 0 for p in self.changes) <= self.tuning.driver_rows
-        )
-
-    def _may_fit(self) -> bool:
-        """Whether what comes out is worth a try: a group's rows are one, however many changed."""
-        return self._fits_driver() or (self._is_small() and isinstance(self.compiled.sql, GroupSql))
 
     def _scanned(self) -> int:
         """Bytes of the snapshots that the terms of a join may read."""
@@ -423,21 +345,20 @@ class StageRun:
             t.append_column(OP, pa.array([op] * t.num_rows, pa.string()))
             for t, op in ((deleted, "D"), (added, "I"))
         ]
-        return Merge(STORED_ID, pa.concat_tables(marked), whole=_is_exact(added.schema))
+        return Merge(STORED_ID, pa.concat_tables(marked), whole=is_exact(added.schema))
 
     def _victims(self, gone: pa.Table, sql: BagSql) -> pa.Table:
         """The ids of the rows that a change deletes, the newest copies of each content."""
-        found = None
-        if self.tables is not None and self.step.version is not None:
-            found = self.tables.select(
-                self.target,
-                self.step.version,
-                (*STORED_ID, *HASH),
-                HASH[0],
-                gone[HASH[0]],
-                nulls=False,
-                among=gone.select(list(sql.names)),
-            )
+        assert self.step.version is not None
+        found = self.tables.select(
+            self.target,
+            self.step.version,
+            (*STORED_ID, *HASH),
+            HASH[0],
+            gone[HASH[0]],
+            nulls=False,
+            among=gone.select(list(sql.names)),
+        )
         if found is None:
             view = self.reading.view(gone.select([*HASH, WEIGHT]))
             return self._rows(sql.victims(quote(view), self.state(), small=True))
@@ -550,7 +471,7 @@ class StageRun:
             )
 
     def _refuse_repeated(self, keys: pa.Table) -> None:
-        distinct = _distinct(keys)
+        distinct = count_distinct(keys)
         if distinct != keys.num_rows:
             again = keys.num_rows - distinct
             self._invalid(
@@ -559,70 +480,3 @@ class StageRun:
 
     def _invalid(self, check: str, facts: str) -> None:
         raise error("DT-2107", check=check, name=self.name, facts=facts)
-
-
-def _distinct(keys: pa.Table) -> int:
-    """How many different rows there are; Arrow itself does not group by lists and structs."""
-    import pyarrow as pa
-
-    if any(pa.types.is_nested(f.type) for f in keys.schema):
-        return len({repr(row) for row in keys.to_pylist()})
-    return int(keys.group_by(keys.column_names).aggregate([]).num_rows)
-
-
-def newest_copies(found: pa.Table, gone: pa.Table) -> pa.Table:
-    """Of the rows with a deleted content, as many of the newest as its weight says.
-
-    `found` has row ids and hashes, `gone` hashes, each pair once, and negative weights.
-    """
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    ordered = found.sort_by([(c, "descending") for c in STORED_ID])
-    contents = contents_of(ordered, gone)
-    copies = pd.Series(contents).groupby(contents).cumcount().to_numpy()
-    wanted = -gone[WEIGHT].to_numpy()
-    return ordered.take(pa.array(np.flatnonzero((contents >= 0) & (copies < wanted[contents]))))
-
-
-def contents_of(rows: pa.Table, gone: pa.Table) -> NDArray[np.int64]:
-    """By row, which of `gone` has its hashes; -1 for none."""
-    import pandas as pd
-
-    known, asked = (
-        pd.MultiIndex.from_arrays([t[h].to_numpy() for h in HASH]) for t in (gone, rows)
-    )
-    found: NDArray[np.int64] = known.get_indexer(asked)
-    return found
-
-
-def _is_exact(schema: pa.Schema) -> bool:
-    """Whether rows of equal hashes are the same to the byte: floats that are equal need not be."""
-    from pyarrow import types as t
-
-    return not any(t.is_floating(kind) or t.is_nested(kind) for kind in schema.types)
-
-
-def _few(plan: ChangePlan) -> bool:
-    rows = rows_of(plan)
-    return rows is not None and rows <= LARGE
-
-
-def plan_for(
-    spark: SparkSession, *, heavy: bool, local: bool = False, changed: int = _REPLANNED_ROWS
-) -> None:
-    """Re-planning between stages, which makes each a job of its own, pays for large work only, and
-    not where few rows changed: their joins are told what to send. A second task, or a job that
-    sends rows to tasks, pays for none of local rows alone."""
-    adaptive = heavy and changed >= _REPLANNED_ROWS
-    spark.conf.set("spark.sql.adaptive.enabled", "true" if adaptive else "false")
-    context: SparkContext | None = getattr(spark, "sparkContext", None)
-    cores = context.defaultParallelism if heavy and context is not None else 8
-    spark.conf.set("spark.sql.leafNodeDefaultParallelism", str(max(8, cores)) if heavy else "1")
-    spark.conf.set(_BROADCAST, "-1" if local else "10MB")
-    if local:
-        spark.conf.set("spark.sql.shuffle.partitions", "1")
-    if heavy:
-        partitions = max(8, 4 * cores) if adaptive else max(cores, changed // _PARTITION_ROWS)
-        spark.conf.set("spark.sql.shuffle.partitions", str(partitions))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.catalog import HoldKind
 from dt_jupyter.definition import Compiled, KeptValues, defining_text, frozen_at, row_text
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import (
     Append,
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
 
     from dt_jupyter.replay.digest import Columns
 
+_NONE_HERE = Evaluator(0)
+"""Spark computes a refresh of the past, wherever its rows were computed then."""
 _SHOWN = 20
 """Rows of a delta that are kept with its report."""
 RowChanges = tuple[tuple[str, tuple[object, ...], int], ...]
@@ -415,7 +418,8 @@ class _Again:
             logs,
             staging,
             self.refresher.tuning,
-            tables=self.refresher.small,
+            self.refresher.small,
+            _NONE_HERE,
             region=kept_region(
                 self.refresher.sources,
                 table,

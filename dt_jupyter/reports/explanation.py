@@ -12,9 +12,6 @@ from dt_jupyter.ivm import PlanNode, Size, tree
 from dt_jupyter.lake import (
     ChangePlan,
     Feed,
-    NotSupported,
-    Relation,
-    Small,
     count_shown_rows,
     is_delta,
     sql_path,
@@ -35,10 +32,11 @@ from dt_jupyter.refresh import (
     Refresher,
     SourceRead,
     StageFacts,
+    StageForecast,
     StagePlan,
-    StageRun,
     StageStatement,
     StageStep,
+    StageTexts,
     kept_region,
     logs_of,
     resolve_step,
@@ -50,9 +48,6 @@ from dt_jupyter.sql import Renderer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-_READ_BY_SPARK = Small(rows=-1, bytes=-1)
 
 
 def explain_defined(name: Name, defined: Defined) -> Explanation:
@@ -182,65 +177,43 @@ class _PlanPrinter:
 
     def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[PlanStep]:
         """The statement of a step, after those of the keys that it touches."""
-        assert self.compiled is not None
-        keys: list[str] = []
-        run, what = self._run(step, keys), _what(self.compiled, step.ordinal)
+        forecast, what = self._forecast(step, foretold), self._what(step)
         if step.statement is StageStatement.INITIALISE:
-            yield PlanStep(f"contents of {what}", run.initial_text())
+            yield PlanStep(f"contents of {what}", forecast.initial())
             return
-        run.reading.relations.update(
-            {r.source: self._change_to_come(r) for r in step.reads if r.source in foretold}
-        )
-        delta = run.delta()
-        text = run.change_text(delta) if delta is not None else None
-        few = self._of_few_rows(step)
-        for n, (key, sentence) in enumerate(zip(keys, few, strict=False), 1):
-            yield PlanStep(f"touched_keys_{n} of {what}", key, sentence)
-        if text is not None:
-            yield PlanStep(f"change of {what}", text, few[-1])
+        for found in forecast.change():
+            title = f"{found.keys} of {what}" if found.keys else f"change of {what}"
+            yield PlanStep(title, found.text, few_rows_sentence(found.decision))
 
-    def _of_few_rows(self, step: StageStep) -> list[str]:
-        """Of each statement of a step, what becomes of it where all its rows are at hand."""
-        run = self._run(step, [], imagines=True)
-        try:
-            delta = run.delta()
-            text = run.change_text(delta) if delta is not None else None
-        except NotSupported as e:
-            return [few_rows_sentence(e.sentence)] * (len(run.left_out) + 1)
-        last = run.reading.views.imagine("", text) if text is not None else None
-        return [few_rows_sentence(left) for left in (*run.left_out, last)]
+    def _what(self, step: StageStep) -> str:
+        assert self.compiled is not None
+        return _what(self.compiled, step.ordinal)
 
-    def _run(self, step: StageStep, keys: list[str], *, imagines: bool = False) -> StageRun:
+    def _forecast(self, step: StageStep, foretold: frozenset[str]) -> StageForecast:
         assert self.compiled is not None
         layout, table = self.sources.layout, self.table
         stage = self.compiled.stages[step.ordinal]
         public = stage is self.compiled.public
         new = step.statement is StageStatement.INITIALISE
         own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
-        return StageRun(
+        return StageForecast(
             self.spark,
-            table.name,
-            stage,
-            step,
+            StageTexts(stage, step, self._region(whole=new) if public else None),
             self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
-            layout.staging("explain"),
+            self.evaluator,
             self.tuning,
-            small=_READ_BY_SPARK,
-            evaluator=self.evaluator if imagines else None,
-            key_texts=keys,
-            imagines=imagines,
-            region=self._region(whole=new) if public else None,
+            {r.source: self._change_to_come(r) for r in step.reads if r.source in foretold},
         )
 
-    def _change_to_come(self, read: SourceRead) -> Relation:
+    def _change_to_come(self, read: SourceRead) -> str:
         """The change feed of a hidden stage, at the version to come."""
         ordinal = int(read.source.partition(":")[2])
         path = sql_path(self.sources.layout.stage(self.table.id, ordinal))
         names = ", ".join(quote(c) for c in sorted(read.columns or ()))
         weight = f"IF(_change_type IN ('insert', 'update_postimage'), 1L, -1L) AS {WEIGHT}"
         feed = f"table_changes_by_path({path}, {read.new}, {read.new})"
-        return Relation(f"(SELECT {names}, {weight} FROM {feed})", "feed", "forecast", None)
+        return f"(SELECT {names}, {weight} FROM {feed})"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dt_jupyter.evaluation import WayDecision
 from dt_jupyter.ivm import PlanNode, list_laws
 from dt_jupyter.model import Frontier, Name, Reason, RefreshAction, RefreshMode, Timestamp, count_of
 
@@ -18,19 +19,21 @@ LAWS_TITLE = "Incremental rules"
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One statement that a refresh runs: `title` says what for, `text` is the SQL; `few_rows` what
-    becomes of it where all its rows are at hand, empty where that is not so."""
+    """One statement that a refresh runs: `title` says what for, `text` is the SQL; `few_rows` where
+    it is computed, in a sentence; empty where that is not known."""
 
     title: str
     text: str
     few_rows: str = ""
 
 
-def few_rows_sentence(left_out: str | None) -> str:
-    """Whether a statement over few rows needs Spark, by what of it is not evaluated without it."""
-    if left_out is None:
+def few_rows_sentence(decision: WayDecision) -> str:
+    """Whether a statement needs Spark, and why: by what of it is not evaluated without it, or by
+    its size."""
+    if decision.is_here:
         return "Of few rows, all at hand, this is evaluated without Spark."
-    return f"Of few rows, too, this is evaluated by Spark: {left_out}."
+    few = "Of few rows, too, this" if decision.for_any_rows else "This"
+    return f"{few} is evaluated by Spark: {decision.reason}."
 
 
 def validation_sentence(checked: str) -> str:

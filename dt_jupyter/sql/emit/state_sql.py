@@ -13,11 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dt_jupyter.ivm import (
+    Aggregate,
+    AggregateCall,
+    Call,
+    Cast,
     End,
     Expr,
     Group,
     Kept,
     Kind,
+    Literal,
+    Project,
     Rel,
     Stage,
     StageColumn,
@@ -50,6 +56,8 @@ from dt_jupyter.sql.emit.hashing import content_hash
 from dt_jupyter.sql.emit.render import Renderer
 
 _SAME = hidden("same")
+_ROWS = Call("COUNT", (Literal("*"),))
+_WEIGHED = Call("COALESCE", (Call("SUM", (col(WEIGHT),)), Literal("0")))
 
 
 def _list(items: Iterable[str], pad: str = "  ") -> str:
@@ -77,8 +85,10 @@ class GroupSql:
     def _key_texts(self) -> tuple[str, ...]:
         return tuple(map(quote, self.top.keys)) or ("CAST(0 AS INT)",)
 
-    def _by_keys(self, text: str) -> str:
-        return text if self.scalar else f"{text} GROUP BY {', '.join(map(quote, self.top.keys))}"
+    def _groups(self, rows: Rel, calls: Iterable[tuple[str, Expr]]) -> Aggregate:
+        """One row for each group of the rows, with these aggregates by their ids."""
+        made = tuple((i, AggregateCall("", (), text)) for i, text in calls)
+        return Aggregate(rows, self.top.keys, made)
 
     @property
     def states(self) -> tuple[StateColumn, ...]:
@@ -130,29 +140,25 @@ class GroupSql:
 
     def initial(self, render: Renderer) -> str:
         """All rows, from the sources at the new end."""
-        return self._finished(self._whole(render, self.stage.input), ())
+        return self._finished(render(self.whole(self.stage.input)), ())
 
     def counted(self, render: Renderer) -> str:
         """Each group with the number of its rows, from the sources at the new end."""
-        items = [f"{quote(k)} AS {c}" for k, c in zip(self.top.keys, self.keys, strict=True)]
-        rows = render(at(self.stage.input, End.NEW))
-        return self._by_keys(f"SELECT {_list([*items, f'COUNT(*) AS {COUNT}'])}\nFROM (\n{rows}\n)")
+        groups = self._groups(at(self.stage.input, End.NEW), [(COUNT, _ROWS)])
+        keys = tuple((c, col(k)) for k, c in zip(self.top.keys, self.keys, strict=True))
+        return render(Project(groups, (*keys, (COUNT, col(COUNT)))))
 
     def derived(self, rows: str) -> str:
         """All rows, from those of another table that has its keys, aggregates and state by id."""
         return self._finished(rows, ())
 
-    def _whole(self, render: Renderer, source: Rel) -> str:
-        keys = [quote(k) for k in self.top.keys]
-        items = [*keys, f"COUNT(*) AS {COUNT}"]
-        items += [f"{_zero(s, initial(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
-        items += [
-            f"{a.call.text.sql(quote)} AS {quote(a.own or a.id)}"
-            for a in self.top.aggregates
-            if a.own or a in self.top.once
+    def whole(self, rows: Rel) -> Rel:
+        """Each group of the rows at the new end with its state."""
+        calls = [(COUNT, _ROWS), *((s.id, _zero(s, initial(s))) for s in self.states)]
+        calls += [
+            (a.own or a.id, a.call.text) for a in self.top.aggregates if a.own or a in self.top.once
         ]
-        rows = render(at(source, End.NEW))
-        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{rows}\n)")
+        return self._groups(at(rows, End.NEW), calls)
 
     def _finished(self, grouped: str, extra: tuple[str, ...], alive: str = "") -> str:
         """From keys, count and state to the columns of the table (and `extra` ones kept).
@@ -180,20 +186,14 @@ class GroupSql:
 
     def touched(self, render: Renderer, delta: Rel) -> str:
         """One row for each group that the change touches, with the change of its state."""
-        keys = [quote(k) for k in self.top.keys]
-        items = [*keys, f"COALESCE(SUM({WEIGHT}), 0) AS {COUNT}"]
-        items += [f"{_zero(s, weighted(s).sql(quote))} AS {quote(s.id)}" for s in self.states]
-        items += [
-            f"{removed(s).sql(quote)} AS {quote(s.id + '_gone')}"
-            for s in self.states
-            if s.kind is not Kind.SUM
-        ]
-        items += [
-            f"ANY_VALUE({x.sql(quote)}) AS {quote(c)}"
+        calls = [(COUNT, _WEIGHED), *((s.id, _zero(s, weighted(s))) for s in self.states)]
+        calls += [(f"{s.id}_gone", removed(s)) for s in self.states if s.kind is not Kind.SUM]
+        calls += [
+            (c, Call("ANY_VALUE", (x,)))
             for _, a in self.once
             for x, c in zip(a.call.args, self._arguments(a), strict=True)
         ]
-        return self._by_keys(f"SELECT {_list(items)}\nFROM (\n{render(delta)}\n)")
+        return render(self._groups(delta, calls))
 
     def merged(self, touched: str, state: str, *, hint: str = "") -> str:
         """The touched groups' new rows: old state and change in one, with what is to be done.
@@ -261,7 +261,7 @@ class GroupSql:
         key columns and `__dt_existed`, and `read` has a say in how what they select is read."""
         pairs = tuple(zip(self.top.keys, self.keys, strict=False))
         some = restrict(self.stage.input, keys, pairs) if pairs else self.stage.input
-        fresh = self._finished(self._whole(render, read(some)), ())
+        fresh = self._finished(render(self.whole(read(some))), ())
         on = " AND ".join(f"k.{c} <=> f.{c}" for c in self.keys)
         items = [f"k.{c}" for c in self.keys]
         items += [f"f.{quote(c)}" for c in self.columns if c not in self.keys]
@@ -281,11 +281,11 @@ def _value(a: StageColumn, kept: Kept) -> str:
     return f"CASE WHEN {quote(kept.outside)} = 0 THEN {result} ELSE {quote(a.own)} END"
 
 
-def _zero(state: StateColumn, text: str) -> str:
+def _zero(state: StateColumn, value: Expr) -> Expr:
     """A sum over no values is zero here; an extreme stays NULL."""
     if state.kind is not Kind.SUM:
-        return text
-    return f"CAST(COALESCE({text}, 0) AS {state.type})"
+        return value
+    return Cast(Call("COALESCE", (value, Literal("0"))), state.type)
 
 
 def _merge(state: StateColumn) -> str:

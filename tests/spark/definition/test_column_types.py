@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dt_jupyter.refresh import stage_run
+from dt_jupyter.refresh import stage_run, stage_way
 from tests.cases import some
 from tests.spark.engine_lab import Lab, refused, without_check
 
@@ -118,7 +118,8 @@ WINDOWS = [
 def test_partitions_are_found_again_by_their_collation(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, query: str, large: int
 ) -> None:
-    monkeypatch.setattr(stage_run, "LARGE", large)  # of more rows the keys are staged in files
+    for module in (stage_run, stage_way):  # of more rows the keys are staged in files
+        monkeypatch.setattr(module, "LARGE", large)
     lab.table("t", "id INT, z STRING, v INT", *(f"{i}, '{'aAbB'[i % 4]}', {i}" for i in range(24)))
     text = query.format(k="z COLLATE UTF8_LCASE")
     lab.dynamic_table("d", text)

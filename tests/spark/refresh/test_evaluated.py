@@ -181,3 +181,27 @@ def test_more_changes_than_come_to_the_driver(quick_lab: Lab, seed: int, by: str
         lab.verified(*queries)
     assert changed > 4 * 2 * len(queries)
     assert (jobs == 0) == (by == "engine")
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"evaluated_rows": 9}, "9 rows of changes and state, and fewer than 9 are evaluated"),
+        ({"read_rows": 4}, "5 records are more than 4"),
+    ],
+)
+def test_the_limit_that_leaves_a_change_to_spark_is_told(
+    few: Lab, limits: dict[str, int], reason: str
+) -> None:
+    """One row of a change and the four of the state, then five of a change and these."""
+    few.dynamic_table("known", QUERIES["known"])
+    few.tune(**{"evaluated_rows": 100, "read_rows": 100, **limits})
+    few.sql("DELETE FROM t WHERE id = 1")
+    assert "evaluated by Spark" not in str(few.engine.explain("known"))
+    record = few.record("known")
+    assert (record.action, record.statistics.way) == ("INCREMENTAL", "process")
+    few.sql("INSERT INTO t SELECT id + 10, concat('n', id), v, d FROM t WHERE id < 7")
+    assert f"This is evaluated by Spark: {reason}" in str(few.engine.explain("known"))
+    record = few.record("known")
+    assert (record.action, record.statistics.way) == ("INCREMENTAL", "spark")
+    few.verified("known")

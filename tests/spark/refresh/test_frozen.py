@@ -15,7 +15,7 @@ import pytest
 
 from dt_jupyter.model import DTError
 from dt_jupyter.model.hidden import WEIGHT
-from dt_jupyter.refresh.stage_run import StageRun
+from dt_jupyter.refresh.stage_texts import StageTexts
 from tests.spark.engine_lab import Lab
 
 Row = tuple[Any, ...]
@@ -158,12 +158,12 @@ def test_a_region_that_lets_changes_in_is_noticed(
 ) -> None:
     """No condition at all, one on inserts alone, one on deletes alone."""
 
-    def live(run: StageRun, rows: str) -> str:
+    def live(texts: StageTexts, rows: str) -> str:
         weighted = rows if WEIGHT in rows else f"SELECT *, 1 AS {WEIGHT} FROM ({rows})"
-        told = mutant.format(run.region.condition if run.region else "FALSE")
+        told = mutant.format(texts.region.condition if texts.region else "FALSE")
         return f"SELECT * FROM ({weighted}) WHERE {told}"
 
-    monkeypatch.setattr(StageRun, "_live", live)
+    monkeypatch.setattr(StageTexts, "live", live)
     with pytest.raises((AssertionError, DTError)):
         moved(quick_lab, 1, [0, 3], 6)
 

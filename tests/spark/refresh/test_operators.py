@@ -1,6 +1,7 @@
 """Every operator that people write, as dynamic tables over random tables through random changes.
 
-Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its query in the end.
+Each is INCREMENTAL, takes the action INCREMENTAL or NO_DATA, and equals its query in the end. What
+EXPLAIN says of the next refresh, its action and where its rows are computed, the history records.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from dt_jupyter.model import RefreshWay
+from dt_jupyter.ivm import Group, Kind
+from dt_jupyter.model import RefreshRecord, RefreshWay
+from dt_jupyter.reports.explanation_values import Explanation
+from dt_jupyter.spark import is_connect
 from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.spark.refresh.test_oracle_random import Tables, is_moved_in_process
@@ -179,13 +183,43 @@ def keep(
     for batch in range(batches):
         tables.batch()
         for name in kept:
+            explained = lab.engine.explain(name) if batch == 0 else None
             record = lab.record(name)
             told = f"batch {batch} {name}, after {tables.done[-3:]}"
             if record.error is not None or record.action not in ("INCREMENTAL", "NO_DATA"):
                 wrong.append(f"{told}: {record.action} {record.error}")
             if is_moved_in_process(lab, record):
                 wrong.append(f"{told}: no Spark job")
+            asks = selects and asks_again(lab, name)
+            if explained and (other := is_otherwise(lab, explained, record, asks=asks)):
+                wrong.append(f"{told}: {other}")
     for name in kept:
         if found := lab.wrong(name):
             wrong.append(f"{name}, after {tables.done}: {found}")
     assert not wrong, "\n".join(wrong)
+
+
+def is_otherwise(lab: Lab, explained: Explanation, record: RefreshRecord, *, asks: bool) -> str:
+    """How a refresh was another than EXPLAIN said before it; empty where it was not. A change of
+    which nothing is left runs no statement, wherever it would have been; where it `asks` again,
+    that may be in Spark."""
+    if explained.action is not record.action:
+        return f"{record.action}, and {explained.action} was explained"
+    did, said = record.statistics, [s.few_rows for s in explained.steps if s.few_rows]
+    if is_connect(lab.spark) or not did.inserted_rows + did.deleted_rows:
+        return ""
+    by_spark = any("by Spark" in sentence for sentence in said)
+    way = RefreshWay.SPARK if by_spark else RefreshWay.PROCESS
+    if did.way is way or (asks and did.way is RefreshWay.SPARK):
+        return ""
+    return f"computed by {did.way}, and explained: {said}"
+
+
+def asks_again(lab: Lab, name: str) -> bool:
+    """Whether groups may be computed again from all of their rows, as the change itself tells: a
+    statement that EXPLAIN does not foresee."""
+    compiled = lab.context.refresher.known(lab.engine.table(name).id)
+    assert compiled is not None
+    groups = [s.stage.top for s in compiled.stages if isinstance(s.stage.top, Group)]
+    kept = [a.kept for g in groups for a in g.aggregates]
+    return any(k is None or k.outside or any(s.kind is not Kind.SUM for s in k.state) for k in kept)

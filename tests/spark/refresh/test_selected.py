@@ -11,7 +11,7 @@ from dt_jupyter.caches import cache_memory
 from dt_jupyter.lake import SmallTables
 from dt_jupyter.lake.read import disk_cache, kept_columns
 from dt_jupyter.lake.read.file_columns import open_data_file
-from dt_jupyter.refresh import inputs, stage_run
+from dt_jupyter.refresh import stage_run, stage_way
 from tests.cases import some
 from tests.spark.engine_lab import Lab
 from tests.unit.refresh.test_reduction import CONDITIONS, VALUES
@@ -140,7 +140,8 @@ def test_a_change_of_many_rows(
 ) -> None:
     """More than are sent to every task: whoever reads them and computes with them, a table is
     moved by them, and where they are at hand without a job (a median is Spark's)."""
-    monkeypatch.setattr(stage_run, "LARGE", 20)
+    for module in (stage_run, stage_way):
+        monkeypatch.setattr(module, "LARGE", 20)
     large.tune(**LIMITS[way])
     large.context.refresher.small.table_bytes = 0
     for table in ("buyer", "sale", "line") if vectors else ():
@@ -226,7 +227,7 @@ LATER = (
 def test_a_change_reads_the_rows_that_compare_otherwise(
     large: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inputs, "_SELECTED_FROM", 100)
+    monkeypatch.setattr(stage_way, "_SELECTED_FROM", 100)
     large.context.refresher.small.table_bytes = 1_000
     for name, query in ORDERED.items():
         large.dynamic_table(name, query)
@@ -241,7 +242,7 @@ def test_a_change_reads_the_rows_that_compare_otherwise(
 
 def test_a_value_of_no_rows_is_compared_with(large: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """The average is NULL, and nothing is above it: before the first row and after the last."""
-    monkeypatch.setattr(inputs, "_SELECTED_FROM", 100)
+    monkeypatch.setattr(stage_way, "_SELECTED_FROM", 100)
     large.table("mark", "v DECIMAL(9, 2)")
     query = "SELECT sale, price FROM line WHERE price > (SELECT avg(v) FROM mark)"
     large.dynamic_table("d", query)

@@ -110,7 +110,8 @@ def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.Monke
 
 def test_what_is_too_deep_is_sparks() -> None:
     deep = " + ".join(["x"] * 2_000)
-    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", rows(10), is_utc=True)
+    shapes = {"t": rows(10)["t"].shape}
+    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", shapes, is_utc=True)
     assert str(found) == "an expression that is too deep"
 
 
