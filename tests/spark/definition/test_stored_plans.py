@@ -1,0 +1,176 @@
+"""Plans of queries are stored: a process that opens a lake asks Spark's analyser for none of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from dt_jupyter.catalog import StoredPlan, schema
+from dt_jupyter.definition import Compiled, SparkAnswers
+from dt_jupyter.definition.spark_answers import NO_PLAN, OTHER_QUERY, OTHER_SESSION
+from dt_jupyter.refresh.compilations import Compilations
+from dt_jupyter.spark import Catalyst
+from tests.spark.engine_lab import Lab
+
+
+@dataclass
+class Asked:
+    """What Spark was asked while definitions were read and compiled."""
+
+    analysed: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    compiled: list[Compiled] = field(default_factory=list)
+
+    def nothing(self) -> bool:
+        """Whether something was compiled, and Spark was asked for nothing; forgets it."""
+        found = bool(self.compiled) and not self.analysed and not self.questions
+        self.forget()
+        return found
+
+    def forget(self) -> None:
+        for each in (self.analysed, self.questions, self.compiled):
+            each.clear()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    found = Asked()
+    analyse, answer, compile_ = Catalyst.analyse, SparkAnswers._answer, Compilations.compile
+
+    def analysing(catalyst: Catalyst, text: str) -> Any:
+        found.analysed.append(text)
+        return analyse(catalyst, text)
+
+    def answering(answers: SparkAnswers, question: str, ask: Callable[[], str]) -> str:
+        def asking() -> str:
+            found.questions.append(question)
+            return ask()
+
+        return answer(answers, question, asking)
+
+    def compiling(compilations: Compilations, *args: Any) -> Compiled:
+        made = compile_(compilations, *args)
+        found.compiled.append(made)
+        return made
+
+    monkeypatch.setattr(Catalyst, "analyse", analysing)
+    monkeypatch.setattr(SparkAnswers, "_answer", answering)
+    monkeypatch.setattr(Compilations, "compile", compiling)
+    return found
+
+
+@pytest.fixture
+def lab(quick_lab: Lab) -> Lab:
+    quick_lab.table("t", "k INT NOT NULL, v INT, s STRING", "1, 10, 'a'", "2, 20, 'b'")
+    quick_lab.table("u", "k INT, c CHAR(5)", "1, 'x'", "3, 'y'")
+    return quick_lab
+
+
+def stored(lab: Lab, name: str) -> StoredPlan | None:
+    return lab.context.catalog.stored_plan(lab.engine.table(name).id)
+
+
+def change_row(lab: Lab, **values: str) -> None:
+    with lab.context.catalog._write() as connection:
+        connection.execute(update(schema.stored_plan).values(values))
+
+
+def read_again(lab: Lab, asked: Asked, name: str, k: int, why: str, log: Any) -> None:
+    """A change is refreshed after Spark has read the query once more, and without it from then."""
+    lab.reopen()
+    asked.forget()
+    log.clear()
+    lab.insert("t", f"{k}, 1, 'n'")
+    with log.at_level(logging.INFO):
+        assert lab.refresh(name) == "INCREMENTAL"
+    assert asked.questions and why in log.text
+    lab.verified(name)
+    refreshed_without_analyser(lab, asked, name, k + 1)
+
+
+def refreshed_without_analyser(lab: Lab, asked: Asked, name: str, k: int) -> None:
+    lab.reopen()
+    asked.forget()
+    lab.insert("t", f"{k}, 1, 'n'")
+    assert lab.refresh(name) == "INCREMENTAL"
+    assert asked.nothing()
+    lab.verified(name)
+
+
+QUERIES = {
+    "grouped": "SELECT k, sum(v) AS s, max(s) AS m FROM t GROUP BY k",
+    "joined": "SELECT t.k, v, c FROM t JOIN u ON t.k = u.k WHERE c = 'x'",
+    "ranked": "SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v) AS r FROM t",
+    "semi": "SELECT k, v FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
+    "staged": "SELECT t.k, x.n FROM (SELECT k, count(*) AS n FROM t GROUP BY k) x JOIN t USING (k)",
+    "viewed": "SELECT k, w + 1 AS w FROM seen",
+    "called": "SELECT k, doubled(v) AS d FROM t",
+    "first": "SELECT k, v FROM t ORDER BY v LIMIT 3",
+}
+
+
+def test_a_restart_compiles_without_the_analyser(lab: Lab, asked: Asked) -> None:
+    lab.sql("CREATE VIEW seen AS SELECT k, v AS w FROM t WHERE v > 0")
+    lab.sql("CREATE FUNCTION doubled(x INT) RETURNS INT RETURN x * 2")
+    for name, query in QUERIES.items():
+        lab.dynamic_table(name, query, "REFRESH_MODE = INCREMENTAL")
+    assert asked.questions
+    lab.reopen()
+    asked.forget()
+    lab.insert("t", "1, 30, 'c'")
+    for name in QUERIES:
+        assert lab.refresh(name) == "INCREMENTAL"
+    assert len(asked.compiled) >= len(QUERIES)
+    assert asked.nothing()
+    padded = lab.rows("joined")
+    assert padded == [(1, 10, "x    "), (1, 30, "x    ")]  # Spark pads both sides
+    lab.verified(*(n for n in QUERIES if n != "joined"))
+
+
+def test_a_lake_of_before_is_read_once(
+    lab: Lab, asked: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.dynamic_table("a", QUERIES["grouped"])
+    before = stored(lab, "a")
+    with lab.context.catalog._write() as connection:
+        connection.execute(schema.stored_plan.delete())
+    read_again(lab, asked, "a", 3, NO_PLAN, caplog)
+    after = stored(lab, "a")
+    assert before is not None and after is not None
+    assert (before.query_key, before.session_key) == (after.query_key, after.session_key)
+    assert before.digest == after.digest
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [("content", NO_PLAN), ("digest", NO_PLAN), ("checksum", NO_PLAN)],
+)
+def test_a_damaged_plan_is_read_again(
+    lab: Lab, asked: Asked, caplog: pytest.LogCaptureFixture, column: str, why: str
+) -> None:
+    lab.dynamic_table("a", QUERIES["grouped"])
+    change_row(lab, **{column: "garbage"})
+    read_again(lab, asked, "a", 3, why, caplog)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"), [("session_key", OTHER_SESSION), ("query_key", OTHER_QUERY)]
+)
+def test_a_plan_of_another_release_or_query_is_read_again(
+    lab: Lab, asked: Asked, caplog: pytest.LogCaptureFixture, changed: str, why: str
+) -> None:
+    """Whatever it says: its answers are those of another query."""
+    lab.dynamic_table("a", QUERIES["grouped"])
+    lab.dynamic_table("other", QUERIES["ranked"])
+    mine, theirs = stored(lab, "a"), stored(lab, "other")
+    assert mine is not None and theirs is not None
+    keys = {"query_key": mine.query_key, "session_key": mine.session_key, changed: "another"}
+    plan = StoredPlan(**keys, digest=theirs.digest, answers=theirs.answers)
+    lab.context.catalog.store_plan(lab.engine.table("a").id, plan)
+    read_again(lab, asked, "a", 3, why, caplog)
