@@ -79,7 +79,7 @@ class SparkAnswers:
         from pyspark.sql.types import StructType
 
         question = f"schema {digest_text(text)}"
-        said = self._answer(question, lambda: spark.sql(text).schema.json())
+        said = self._answer(question, spark.sql(text).schema.json)
         return StructType.fromJson(json.loads(said))
 
     def to_stored(self) -> StoredPlan | None:

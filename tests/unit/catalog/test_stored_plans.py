@@ -12,7 +12,7 @@ from sqlalchemy import update
 from dt_jupyter.catalog import StoredPlan, schema
 from tests.unit.catalog_lab import Lab, name
 
-PLAN = StoredPlan("query", "session", "digest", {"query": "{\"ä\": 1}" * 1000, "other": "🚆"})
+PLAN = StoredPlan("query", "session", "digest", {"query": '{"ä": 1}' * 1000, "other": "🚆"})
 
 
 @pytest.fixture
