@@ -152,9 +152,9 @@ def compile_query(
 def _require_storable(spark: SparkSession, table: StructType, *, hidden: bool) -> None:
     """Refused where a stage would keep, beside the columns that people see, what a table does not
     take."""
-    for field in table.fields:
-        kind, text = field.dataType, field.dataType.simpleString()
-        shown = not hidden and not is_hidden(field.name)
+    for column in table.fields:
+        kind, text = column.dataType, column.dataType.simpleString()
+        shown = not hidden and not is_hidden(column.name)
         if not (shown or text == "void" or is_storable(spark, kind)):
             raise refuse(Refusal.UNSTORABLE, type=text)
 

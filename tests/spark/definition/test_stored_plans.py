@@ -1,4 +1,4 @@
-"""Plans of queries are stored: a process that opens a lake asks Spark's analyser for none of them."""
+"""Plans of queries are stored: a process that opens a lake does not ask Spark for them."""
 
 from __future__ import annotations
 
