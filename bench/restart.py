@@ -1,6 +1,6 @@
-"""`python -m bench.restart`: from opening a lake of the 22 queries of TPC-H to all of them compiled,
-each time in a new process, in turns with the stored plans and without. Seconds of a clock and of
-the CPU (of Java and Python), and how often Spark was asked for an analysis."""
+"""`python -m bench.restart`: a lake with the 22 queries of TPC-H is opened and all are compiled, in
+new processes that take turns: with the stored plans, and without. Seconds of a clock and of the CPU
+(of Java and Python), and how often Spark was asked for an analysis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +36,13 @@ def make(lake: Path, data: Path, scale: float) -> None:
 
 def count_questions() -> list[str]:
     """A list that grows by each question that Spark is asked from now on."""
-    asked, answer = list[str](), SparkAnswers._answer
+    asked, keep = list[str](), SparkAnswers._keep
 
-    def answering(answers: SparkAnswers, question: str, ask: Callable[[], str]) -> str:
-        def asking() -> str:
-            asked.append(question)
-            return ask()
+    def keeping(answers: SparkAnswers, question: str, answer: str) -> str:
+        asked.append(question)
+        return keep(answers, question, answer)
 
-        return answer(answers, question, asking)
-
-    SparkAnswers._answer = answering  # type: ignore[method-assign]
+    SparkAnswers._keep = keeping  # type: ignore[method-assign]
     return asked
 
 

@@ -75,12 +75,17 @@ class SparkAnswers:
         return self._answer(f"document {digest_text(text)}", ask)
 
     def schema(self, spark: SparkSession, text: str) -> StructType:
-        """The columns of a text."""
-        from pyspark.sql.types import StructType
-
+        """The columns of a text. A schema that its JSON does not give back is asked for again, as
+        collations in a column without a name, which PySpark loses."""
         question = f"schema {digest_text(text)}"
-        said = self._answer(question, spark.sql(text).schema.json)
-        return StructType.fromJson(json.loads(said))
+        known = self._find(question)
+        if known is not None:
+            return _parse_schema(known)
+        found = spark.sql(text).schema
+        said = found.json()
+        if _parse_schema(said) == found:
+            self._keep(question, said)
+        return found
 
     def to_stored(self) -> StoredPlan | None:
         """What is to be stored; None where Spark has no plan of the query."""
@@ -92,12 +97,25 @@ class SparkAnswers:
 
     def _answer(self, question: str, ask: Callable[[], str]) -> str:
         """What an `ask` that fails raises is no answer."""
+        found = self._find(question)
+        return found if found is not None else self._keep(question, ask())
+
+    def _find(self, question: str) -> str | None:
         found = self._given.get(question) or self._stored.get(question)
-        if found is None:
-            found = ask()
-            self.problem = self.problem or self._missing
-        self._given[question] = found
+        if found is not None:
+            self._given[question] = found
         return found
+
+    def _keep(self, question: str, answer: str) -> str:
+        self.problem = self.problem or self._missing
+        self._given[question] = answer
+        return answer
+
+
+def _parse_schema(text: str) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType.fromJson(json.loads(text))
 
 
 def digest_text(text: str) -> str:

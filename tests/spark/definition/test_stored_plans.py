@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import update
@@ -17,6 +16,9 @@ from dt_jupyter.definition.spark_answers import NO_PLAN, OTHER_QUERY, OTHER_SESS
 from dt_jupyter.refresh.compilations import Compilations
 from dt_jupyter.spark import Catalyst
 from tests.spark.engine_lab import Lab
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass
@@ -41,26 +43,31 @@ class Asked:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     found = Asked()
-    analyse, answer, compile_ = Catalyst.analyse, SparkAnswers._answer, Compilations.compile
+    analyse, keep, compile_ = Catalyst.analyse, SparkAnswers._keep, Compilations.compile
 
     def analysing(catalyst: Catalyst, text: str) -> Any:
         found.analysed.append(text)
         return analyse(catalyst, text)
 
-    def answering(answers: SparkAnswers, question: str, ask: Callable[[], str]) -> str:
-        def asking() -> str:
-            found.questions.append(question)
-            return ask()
+    def keeping(answers: SparkAnswers, question: str, answer: str) -> str:
+        found.questions.append(question)
+        return keep(answers, question, answer)
 
-        return answer(answers, question, asking)
+    def compiling(compilations: Compilations, spark: SparkSession, *args: Any) -> Compiled:
+        sql = spark.sql
 
-    def compiling(compilations: Compilations, *args: Any) -> Compiled:
-        made = compile_(compilations, *args)
+        def reading(text: str) -> DataFrame:
+            found.analysed.append(text)
+            return sql(text)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(spark, "sql", reading)
+            made = compile_(compilations, spark, *args)
         found.compiled.append(made)
         return made
 
     monkeypatch.setattr(Catalyst, "analyse", analysing)
-    monkeypatch.setattr(SparkAnswers, "_answer", answering)
+    monkeypatch.setattr(SparkAnswers, "_keep", keeping)
     monkeypatch.setattr(Compilations, "compile", compiling)
     return found
 
@@ -200,6 +207,22 @@ def test_a_widened_source_is_read_again(
     assert before.query_key != after.query_key
     assert (7, 3000000001) in lab.rows("a")
     refreshed_without_analyser(lab, asked, "a", 8)
+
+
+def test_collated_columns_are_the_same_in_each_process(lab: Lab, asked: Asked) -> None:
+    check = "spark.databricks.delta.schema.typeCheck.enabled"
+    lab.spark.conf.set(check, "false")
+    try:
+        lab.table("c", "k INT, s STRING COLLATE UTF8_LCASE", "1, 'a'", "2, 'b'")
+        lab.dynamic_table("a", "SELECT k FROM c WHERE s = 'a'", "REFRESH_MODE = INCREMENTAL")
+        lab.reopen()
+        asked.forget()
+        lab.insert("c", "3, 'A'")
+        assert lab.refresh("a") == "INCREMENTAL"
+        assert asked.nothing()
+        assert lab.rows("a") == [(1,), (3,)]
+    finally:
+        lab.spark.conf.unset(check)
 
 
 def test_a_replaced_function_is_read_again(lab: Lab, asked: Asked) -> None:
