@@ -55,6 +55,7 @@ from .values import (
     SinkTaskPlan as SinkTaskPlan,
     SinkTaskRow as SinkTaskRow,
     StageRow as StageRow,
+    StoredPlan as StoredPlan,
     StreamMove as StreamMove,
     UnchangedTable as UnchangedTable,
 )

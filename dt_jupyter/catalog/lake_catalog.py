@@ -17,6 +17,7 @@ from dt_jupyter.catalog.schema_names import SchemaNames
 from dt_jupyter.catalog.sinks import SinkRows
 from dt_jupyter.catalog.stages import StageRows
 from dt_jupyter.catalog.statements import StatementRows
+from dt_jupyter.catalog.stored_plans import StoredPlans
 from dt_jupyter.catalog.tables import DynamicTables
 from dt_jupyter.catalog.versions import Versions
 from dt_jupyter.catalog.watch import Watch
@@ -34,6 +35,7 @@ class Catalog(
     StatementRows,
     Holds,
     Definitions,
+    StoredPlans,
     SchedulerRuns,
     SinkRows,
     AlertRows,

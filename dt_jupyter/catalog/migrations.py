@@ -352,6 +352,11 @@ _STREAM_MEANINGS: Migration = (
     "ALTER TABLE dropped_stream ADD COLUMN meaning TEXT",
 )
 _STATEMENTS: Migration = ("ALTER TABLE intent ADD COLUMN steps TEXT",)
+_STORED_PLANS: Migration = (
+    """CREATE TABLE stored_plan (
+        dt_id TEXT PRIMARY KEY, query_key TEXT NOT NULL, session_key TEXT NOT NULL,
+        digest TEXT NOT NULL, content TEXT NOT NULL, checksum TEXT NOT NULL)""",
+)
 
 MIGRATIONS: tuple[Migration, ...] = (
     _FIRST,
@@ -376,4 +381,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _DEAD_LETTERS,
     _STREAM_MEANINGS,
     _STATEMENTS,
+    _STORED_PLANS,
 )

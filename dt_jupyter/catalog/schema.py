@@ -307,6 +307,15 @@ definition = _table(
     Column("digest", Text),
     Column("text", Text),
 )
+stored_plan = _table(
+    "stored_plan",
+    Column("dt_id", Text, primary_key=True),
+    Column("query_key", Text),
+    Column("session_key", Text),
+    Column("digest", Text),  # of the query's plan
+    Column("content", Text),  # base64 of compressed JSON
+    Column("checksum", Text),  # SHA-256 of all that is above
+)
 user_function = _table(
     "user_function",
     Column("name", Text, primary_key=True),

@@ -332,6 +332,7 @@ class DynamicTables(graph.GraphHistory):
                 schema.history,
                 schema.graph_history,
                 schema.definition,
+                schema.stored_plan,
             ):
                 connection.execute(table.delete().where(table.c.dt_id == dt_id))
             event = schema.event

@@ -186,6 +186,18 @@ class GraphRow:
     trigger: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """What Spark's analyser answered about a dynamic table's query. `query_key` is a digest of the
+    text and of the columns that it reads, `session_key` of the session that analysed it, `digest`
+    that of the query's plan. `answers` are by question."""
+
+    query_key: str
+    session_key: str
+    digest: str
+    answers: Mapping[str, str]
+
+
 TOO_MANY_FAILURES = "TOO_MANY_FAILURES"
 
 

@@ -37,6 +37,7 @@ from .query_meaning import (
 )
 from .query_reader import QueryReader as QueryReader, found_by as found_by
 from .refused_calls import of_registered as of_registered
+from .spark_answers import SparkAnswers as SparkAnswers
 from .table_options import (
     DEFAULT_DAYS as DEFAULT_DAYS,
     apply_options as apply_options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dt_jupyter.definition.change_size import refuse_large_change
@@ -14,6 +14,7 @@ from dt_jupyter.definition.query_meaning import (
     empty_relation,
     read_meaning,
 )
+from dt_jupyter.definition.spark_answers import SparkAnswers
 from dt_jupyter.ivm import (
     Group,
     Refusal,
@@ -77,11 +78,13 @@ class Compiled:
 
     `relation` is the whole definition; `settles` says that its rows depend on an order which the
     query leaves open and which is fixed here, so that the text itself may give other rows.
+    `answers` are those of Spark that it was made by.
     """
 
     stages: tuple[CompiledStage, ...]
     relation: Rel
     settles: bool
+    answers: SparkAnswers = field(default_factory=SparkAnswers, compare=False, repr=False)
 
     def text(self, place: Place) -> str:
         """The definition as one query, its order fixed."""
@@ -107,6 +110,7 @@ def compile_query(
     definition: Definition,
     frozen: frozenset[str] | None = None,
     on_change: frozenset[str] = frozenset(),
+    answers: SparkAnswers | None = None,
 ) -> Compiled:
     """The stages that keep the query of a definition up to date, over sources with these schemas,
     by id; Refused where there are none.
@@ -114,7 +118,8 @@ def compile_query(
     Each call of the user's functions is computed once, of those that are `on_change` for each row.
     `frozen` are the columns that the condition of a frozen region reads, None where there is none.
     """
-    meaning = read_meaning(spark, query, functions, schemas)
+    answers = answers or SparkAnswers()
+    meaning = read_meaning(spark, query, functions, schemas, answers)
     relation, known, analysed = meaning.relation, meaning.known, meaning.types
     names = tuple(n for n, _, _ in definition.columns)
     types = tuple(t for _, t, _ in definition.columns)
@@ -134,20 +139,22 @@ def compile_query(
         own = types if public else _output_types(stage, analysed)
         sql = stage_sql(stage, own, definition.added if public else ())
         text = sql.initial(Renderer(place))
-        table = spark.sql(sql.numbered(text, 1) if isinstance(sql, BagSql) else text).schema
+        whole = sql.numbered(text, 1) if isinstance(sql, BagSql) else text
+        table = answers.schema(spark, whole)
         _require_storable(spark, table, hidden=not public)
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))
     fixed = settles(relation)
-    return Compiled(tuple(stages), settle_types(relation, analysed) if fixed else relation, fixed)
+    whole_relation = settle_types(relation, analysed) if fixed else relation
+    return Compiled(tuple(stages), whole_relation, fixed, answers)
 
 
 def _require_storable(spark: SparkSession, table: StructType, *, hidden: bool) -> None:
     """Refused where a stage would keep, beside the columns that people see, what a table does not
     take."""
-    for field in table.fields:
-        kind, text = field.dataType, field.dataType.simpleString()
-        shown = not hidden and not is_hidden(field.name)
+    for column in table.fields:
+        kind, text = column.dataType, column.dataType.simpleString()
+        shown = not hidden and not is_hidden(column.name)
         if not (shown or text == "void" or is_storable(spark, kind)):
             raise refuse(Refusal.UNSTORABLE, type=text)
 

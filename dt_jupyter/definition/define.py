@@ -21,6 +21,7 @@ from dt_jupyter.definition.other_reading import refuse_other_reading
 from dt_jupyter.definition.query_meaning import QueryText, is_padded, read_document_of
 from dt_jupyter.definition.query_reader import QueryReader, found_by
 from dt_jupyter.definition.refused_calls import of_registered
+from dt_jupyter.definition.spark_answers import SparkAnswers
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
@@ -115,6 +116,7 @@ class _Asked:
     found: Found
     verify: bool
     at: Frontier | None
+    answers: SparkAnswers = field(default_factory=lambda: SparkAnswers(lambda: None))
 
 
 @dataclass(frozen=True)
@@ -200,17 +202,22 @@ class Definer:
             require_region(spark, name, definition.frozen, definition.columns, self.builtins)
 
     def compile(
-        self, spark: SparkSession, definition: Definition, at: Frontier | None = None
+        self,
+        spark: SparkSession,
+        definition: Definition,
+        at: Frontier | None = None,
+        answers: SparkAnswers | None = None,
     ) -> Compiled:
         """The stages of a definition that was found incremental before, over its sources as they
-        are, or were at the frontier `at`; Refused if it is not."""
+        are, or were at the frontier `at`; Refused if it is not. `answers` are used where it was not
+        made here."""
         signature = (definition, *self._written(definition, at))
         for known, compiled in tuple(self.made):
             if known == signature and compiled is not None:
                 return compiled
         found = found_by(definition)
         schemas = self.reader.schemas(spark, found, at)
-        return self.compile_over(spark, definition, found, schemas)
+        return self.compile_over(spark, definition, found, schemas, answers)
 
     def is_current(self, definition: Definition, at: Frontier) -> bool:
         """Whether the definition was made here over the very columns of the sources at `at`."""
@@ -262,7 +269,7 @@ class Definer:
                     raise refuse(Refusal.OTHER_STORAGE, what=str(source.name), storage=storage)
                 raise refuse(Refusal.FOREIGN_SOURCE, what=str(source.name))
         schemas = self.reader.schemas(spark, found, asked.at)
-        compiled = self.compile_over(spark, definition, found, schemas)
+        compiled = self.compile_over(spark, definition, found, schemas, asked.answers)
         check_cancelled()
         if not asked.verify:
             return compiled, "no rows: the check is turned off"
@@ -301,6 +308,7 @@ class Definer:
         definition: Definition,
         found: Found,
         schemas: Mapping[str, StructType],
+        answers: SparkAnswers | None = None,
     ) -> Compiled:
         """The stages of a definition over what it reads, with the schemas of its sources by their
         ids; Refused where there are none."""
@@ -314,6 +322,7 @@ class Definer:
                 definition,
                 columns_of_region(definition.frozen, names),
                 on_change_names(self.sources.catalog),
+                answers,
             )
         except AnalysisException as e:
             what = f"Spark does not accept its statements ({analyser_words(e)})"
@@ -369,7 +378,8 @@ class Definer:
             return any(map(reads_by_function, texts))
         schemas = self.reader.schemas(asked.spark, asked.found, asked.at)
         try:
-            return reads_elsewhere(read_document_of(asked.spark, query, schemas))
+            document = read_document_of(asked.spark, query, schemas, asked.answers)
+            return reads_elsewhere(document)
         except Refused as e:
             return e.refusal is not Refusal.NO_ANALYSER or any(map(reads_by_function, texts))
 

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from dt_jupyter.definition.spark_answers import AnswerKeys, SparkAnswers, digest_text
 from dt_jupyter.ivm import Refusal, Rel, refuse
 from dt_jupyter.lake import CHAR_TYPE
-from dt_jupyter.model import Name, Source, UserFunction, quote
+from dt_jupyter.model import FunctionKind, Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.plans import (
+    DOCUMENT_VERSION,
     PlanSource,
     SparkNode,
     find_lost,
     read_document,
     read_query_document,
+    refuse_special_literals,
     relation_of_plan,
 )
 from dt_jupyter.sources import name_of, pinned
-from dt_jupyter.spark import Catalyst, type_text
-from dt_jupyter.sql import Renderer, table_places
+from dt_jupyter.spark import Catalyst, describe_session, type_text
+from dt_jupyter.sql import Renderer, called_functions, table_places
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import DataType, StructField, StructType
 
 _CHAR = re.compile(r"(?<!var)char\(")
 
@@ -94,59 +98,107 @@ def read_meaning(
     query: QueryText,
     functions: CallableFunctions,
     schemas: Mapping[str, StructType],
+    answers: SparkAnswers | None = None,
 ) -> QueryMeaning:
     """What a query means over sources with these schemas, by id; Refused where it has no form in
-    the algebra. No Spark job."""
+    the algebra. Spark is asked what is not in `answers`, without a job."""
     known: dict[str, StructType] = dict(schemas)
+    asked = _Analysis(spark, query, answers or SparkAnswers())
 
     @cache
     def types(rel: Rel) -> dict[str, str]:
-        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
-        return {f.name: type_text(f.dataType) for f in fields}
+        text = Renderer(lambda s: empty_relation(known[s.source]))(rel)
+        return {f.name: type_text(f.dataType) for f in asked.answers.schema(spark, text)}
 
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
-    catalyst = Catalyst.of(spark).declare_functions(query.declared)
-    plan = read_document(_document_of(catalyst, query, schemas))
+    plan = read_document(asked.document(schemas))
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
-    _require_nothing_lost(catalyst, plan, relation, schemas)
+    asked.require_nothing_lost(plan, relation, schemas)
     return QueryMeaning(relation, known, types)
 
 
-def _require_nothing_lost(
-    catalyst: Catalyst, plan: SparkNode, relation: Rel, schemas: Mapping[str, StructType]
-) -> None:
-    """Refused where the text says what the relation does not. Why Spark has no plan of a relation
-    is found where its stages are made."""
-    text = Renderer(lambda s: empty_relation(schemas[s.source]))(relation)
-    try:
-        rendered = read_document(read_query_document(catalyst, text))
-    except PySparkException:
-        return
-    lost = find_lost(plan, rendered)
-    if lost is not None:
-        raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
-
-
 def read_document_of(
-    spark: SparkSession, query: QueryText, schemas: Mapping[str, StructType]
+    spark: SparkSession,
+    query: QueryText,
+    schemas: Mapping[str, StructType],
+    answers: SparkAnswers | None = None,
 ) -> str:
     """The document of a query's plan over sources with these schemas, by id. Refused where Spark
     has no plan of it, or a client of Spark Connect has no analyser."""
-    return _document_of(Catalyst.of(spark).declare_functions(query.declared), query, schemas)
+    return _Analysis(spark, query, answers or SparkAnswers()).document(schemas)
 
 
-def _document_of(catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]) -> str:
-    read = {s.table_id for s in query.sources.values()}
-    public = {i: public_schema(s) for i, s in schemas.items() if i in read}
-    with catalyst.empty_views(public) as views:
-        text = query.over({i: quote(view) for i, view in views.items()})
+@dataclass(frozen=True)
+class _Analysis:
+    """Plans of one query; the analyser is started when it is first needed."""
+
+    spark: SparkSession
+    query: QueryText
+    answers: SparkAnswers
+
+    @cached_property
+    def _catalyst(self) -> Catalyst:
+        return Catalyst.of(self.spark).declare_functions(self.query.declared)
+
+    def document(self, schemas: Mapping[str, StructType]) -> str:
+        """The document of the query over empty views of these schemas, by id."""
+        read = {s.table_id for s in self.query.sources.values()}
+        public = {i: public_schema(s) for i, s in schemas.items() if i in read}
+        refuse_special_literals(self.query.over(_names(public)))
+        self.answers.use_keys(lambda: answer_keys(self.spark, self.query, public))
+        return self.answers.document(lambda: self._read(public))
+
+    def _read(self, public: Mapping[str, StructType]) -> str:
+        catalyst = self._catalyst
+        with catalyst.empty_views(public) as views:
+            text = self.query.over({i: quote(view) for i, view in views.items()})
+            try:
+                return read_query_document(catalyst, text)
+            except (PySparkException, Py4JJavaError) as e:
+                first = next(iter(str(e).strip().splitlines()), type(e).__name__)
+                raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
+
+    def require_nothing_lost(
+        self, plan: SparkNode, relation: Rel, schemas: Mapping[str, StructType]
+    ) -> None:
+        """Refused where the text says what the relation does not. Why Spark has no plan of a
+        relation is found where its stages are made."""
+        text = Renderer(lambda s: empty_relation(schemas[s.source]))(relation)
         try:
-            return read_query_document(catalyst, text)
-        except (PySparkException, Py4JJavaError) as e:
-            first = next(iter(str(e).strip().splitlines()), type(e).__name__)
-            raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e
+            rendered = self.answers.document_of(
+                text, lambda: read_query_document(self._catalyst, text)
+            )
+        except PySparkException:
+            return
+        lost = find_lost(plan, read_document(rendered))
+        if lost is not None:
+            raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
+
+
+def answer_keys(
+    spark: SparkSession, query: QueryText, public: Mapping[str, StructType]
+) -> AnswerKeys:
+    """Digests of all that Spark's answers about a query over these columns depend on."""
+    called = called_functions(query.over(_names(public)))
+    asked = {
+        "version": DOCUMENT_VERSION,
+        "text": query.over(_names(public)),
+        "columns": {i: schema.jsonValue() for i, schema in public.items()},
+        "functions": [
+            [f.name, f.kind, f.returns, f.immutable]
+            for f in sorted(query.declared, key=lambda f: f.name)
+            if f.kind is not FunctionKind.SQL and f.name in called
+        ],
+    }
+    made = (json.dumps(a, sort_keys=True) for a in (asked, describe_session(spark)))
+    return AnswerKeys(*map(digest_text, made))
+
+
+def _names(ids: Iterable[str]) -> dict[str, str]:
+    """Names for sources in a text, by id, that are the same in each process."""
+    return {i: quote(f"source {n}") for n, i in enumerate(sorted(ids))}
 
 
 def _table(source: Source, schema: StructType) -> PlanSource:
@@ -163,10 +215,33 @@ def is_padded(field: StructField) -> bool:
 
 
 def public_schema(schema: StructType) -> StructType:
-    """The columns that a query may name."""
-    from pyspark.sql.types import StructType
+    """The columns that a query may name, with what decides how Spark reads it: the same whether
+    the schema was asked of Spark or of the table's log."""
+    from pyspark.sql.types import StructField, StructType
 
-    return StructType([f for f in schema.fields if not is_hidden(f.name)])
+    public = [f for f in schema.fields if not is_hidden(f.name)]
+    kinds = ((f, f.metadata.get(CHAR_TYPE)) for f in public)
+    return StructType(
+        [
+            StructField(f.name, _plain_type(f.dataType), metadata={CHAR_TYPE: k} if k else None)
+            for f, k in kinds
+        ]
+    )
+
+
+def _plain_type(kind: DataType) -> DataType:
+    """The type without comments and other metadata of its fields."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(kind, ArrayType):
+        return ArrayType(_plain_type(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        key, value = _plain_type(kind.keyType), _plain_type(kind.valueType)
+        return MapType(key, value, kind.valueContainsNull)
+    if isinstance(kind, StructType):
+        fields = ((f.name, _plain_type(f.dataType), f.nullable) for f in kind.fields)
+        return StructType([StructField(*f) for f in fields])
+    return kind
 
 
 def empty_relation(schema: StructType) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _DOUBLE_DIGITS = 15
 _NULLS = frozenset(("nullable", "containsNull", "valueContainsNull"))
 FLOATS = frozenset(("float", "double"))
+_COLLATIONS = "__COLLATIONS"
 _SPECIAL = (
-    "__COLLATIONS",
+    _COLLATIONS,
     "__CHAR_VARCHAR_TYPE_STRING",
     "delta.generationExpression",
     "delta.identity.start",
@@ -48,11 +49,12 @@ CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 def spark_schema(fields: Iterable[Mapping[str, Any]], *, declared: bool = False) -> StructType:
     """The same columns as Spark's schema, every one of them nullable. With `declared` their
-    metadata says which are CHAR or VARCHAR."""
+    metadata says which are CHAR or VARCHAR, and strings have their collation."""
     from pyspark.sql.types import StructField, StructType
 
     given = list(fields)
-    typed = StructType.fromJson({"fields": strip_metadata(given)})
+    kept = (_COLLATIONS,) if declared else ()
+    typed = StructType.fromJson({"fields": strip_metadata(given, kept)})
     kinds = [f.get("metadata", {}).get(CHAR_TYPE) if declared else None for f in given]
     return StructType(
         [
@@ -70,11 +72,17 @@ def stored_schema(metadata: Metadata) -> StructType:
     return StructType.fromJson(json.loads(metadata.schema_string))
 
 
-def strip_metadata(node: Any) -> Any:
-    """Fields of the schema's JSON without what the log keeps in its metadata."""
+def strip_metadata(node: Any, kept: Collection[str] = ()) -> Any:
+    """Fields of the schema's JSON without what the log keeps in its metadata, but the `kept`
+    keys."""
     if isinstance(node, Mapping):
-        return {k: {} if k == "metadata" else strip_metadata(v) for k, v in node.items()}
-    return [strip_metadata(n) for n in node] if isinstance(node, list | tuple) else node
+        return {
+            k: {m: t for m, t in v.items() if m in kept}
+            if k == "metadata"
+            else strip_metadata(v, kept)
+            for k, v in node.items()
+        }
+    return [strip_metadata(n, kept) for n in node] if isinstance(node, list | tuple) else node
 
 
 def allow_nulls(node: Any) -> Any:

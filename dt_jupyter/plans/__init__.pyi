@@ -8,7 +8,11 @@ from .no_form import (
     NotTheSame as NotTheSame,
     PythonFunction as PythonFunction,
 )
-from .plan_document import read_document as read_document
+from .plan_document import (
+    DOCUMENT_VERSION as DOCUMENT_VERSION,
+    digest_document as digest_document,
+    read_document as read_document,
+)
 from .plan_flows import column_flows as column_flows
 from .plan_reads import reads_elsewhere as reads_elsewhere
 from .plan_relation import (
@@ -17,3 +21,4 @@ from .plan_relation import (
 )
 from .plan_source import PlanSource as PlanSource
 from .plan_tree import SparkNode as SparkNode
+from .special_times import refuse_special_literals as refuse_special_literals

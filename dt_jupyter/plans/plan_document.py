@@ -17,7 +17,7 @@ from dt_jupyter.spark import Catalyst
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_VERSION = 1
+DOCUMENT_VERSION = 1
 """Of the documents that are read."""
 _COLUMN = re.compile(r"#\d+L?")
 _NAMES = {"SubqueryAlias": "identifier", "View": "desc"}
@@ -36,7 +36,7 @@ def write_document(catalyst: Catalyst, plan: Any) -> str:
 def read_document(text: str) -> SparkNode:
     """The plan of a document. NoForm for one of another version."""
     document = json.loads(text)
-    if document["version"] != _VERSION:
+    if document["version"] != DOCUMENT_VERSION:
         raise NoForm(f"a plan in version {document['version']} of its form")
     nodes: list[SparkNode] = []
     for described in document["nodes"]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import logging
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import Compiled, Definer
+from dt_jupyter.definition import Compiled, Definer, SparkAnswers
 from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Definition, Frontier, error
 from dt_jupyter.sources import Logs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger("dt_jupyter.refresh")
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,12 @@ class Compilations:
         known = self._known.get(dt_id)
         if known is not None and known[0] == signature:
             return known[1]
+        stored = partial(self.definer.sources.catalog.stored_plan, dt_id)
+        answers = SparkAnswers(stored)
         try:
-            compiled = self.definer.compile(spark, definition, frontier)
+            compiled = self.definer.compile(spark, definition, frontier, answers)
         except Refused as e:
+            self._store(dt_id, answers)
             reason = e.reason
             raise error(
                 "DT-1107",
@@ -51,8 +58,17 @@ class Compilations:
                 sentence=reason.sentence + ".",
                 hint=e.hint,
             ) from e
+        self._store(dt_id, compiled.answers)
+        compiled = replace(compiled, answers=SparkAnswers())
         self._known[dt_id] = (signature, compiled)
         return compiled
+
+    def _store(self, dt_id: str, answers: SparkAnswers) -> None:
+        """Stores what Spark was asked, so that another process need not ask it."""
+        plan = answers.to_stored() if answers.problem else None
+        if plan is not None:
+            _log.info("Spark has analysed the query of %s: %s", dt_id, answers.problem)
+            self.definer.sources.catalog.store_plan(dt_id, plan)
 
     def last(self, dt_id: str) -> Compiled | None:
         """The stages of a table that were compiled last; None before that."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.catalog import DefinitionRow
-from dt_jupyter.definition import Compiled, found_by
+from dt_jupyter.definition import Compiled, SparkAnswers, found_by
 from dt_jupyter.lake import TableLog, mark_of, spark_schema
 from dt_jupyter.model import (
     Definition,
@@ -123,7 +124,8 @@ class Past:
             for s in definition.sources
         }
         found = found_by(definition)
-        return refresher.definer.compile_over(spark, definition, found, schemas)
+        answers = SparkAnswers(partial(self.sources.catalog.stored_plan, self.table.id))
+        return refresher.definer.compile_over(spark, definition, found, schemas, answers)
 
 
 def elsewhere(definition: Definition, folders: Mapping[str, Path]) -> Definition:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyspark.errors import PySparkException
 
-from dt_jupyter.definition import found_by, read_document_of
+from dt_jupyter.definition import SparkAnswers, found_by, read_document_of
 from dt_jupyter.ivm import Refused
 from dt_jupyter.lake import LakeError, is_delta
-from dt_jupyter.model import DTError, DynamicTable, Name, Source
+from dt_jupyter.model import DTError, DynamicTable, Name, RefreshMode, Source
 from dt_jupyter.model.hidden import public_columns
 from dt_jupyter.plans import column_flows
 from dt_jupyter.refresh import Refresher
@@ -84,11 +85,8 @@ class Lineages:
     def _found(self, table: DynamicTable) -> tuple[LineageEdge, ...] | None:
         definition = table.definition
         names = {s.table_id: s.name for s in definition.sources}
-        spark, reader = self.refresher.sources.spark, self.refresher.definer.reader
-        found = found_by(definition)
         try:
-            schemas = reader.schemas(spark, found, None)
-            document = read_document_of(spark, reader.text_of(definition, found), schemas)
+            document = self._document(table)
         except (Refused, DTError, LakeError, PySparkException):
             return None
         flows = column_flows(document)
@@ -101,6 +99,20 @@ class Lineages:
             for (target, _, _), flow in zip(definition.columns, flows, strict=True)
             for source, column in sorted(flow)
         )
+
+    def _document(self, table: DynamicTable) -> str:
+        """That of the table's query over its sources as they are. It is stored only for a table
+        that is FULL: the others have one of the session that they are refreshed in."""
+        sources, reader = self.refresher.sources, self.refresher.definer.reader
+        found = found_by(table.definition)
+        schemas = reader.schemas(sources.spark, found, None)
+        text = reader.text_of(table.definition, found)
+        answers = SparkAnswers(partial(sources.catalog.stored_plan, table.id), any_session=True)
+        document = read_document_of(sources.spark, text, schemas, answers)
+        plan = answers.to_stored() if answers.problem else None
+        if plan is not None and table.effective_mode is RefreshMode.FULL:
+            sources.catalog.store_plan(table.id, plan)
+        return document
 
     def _columns(self, source: Source, tables: Mapping[Name, DynamicTable]) -> tuple[str, ...]:
         """The public columns of a source as it is now."""

@@ -106,6 +106,12 @@ public final class SessionCalls {
     return told.toString();
   }
 
+  /** The confs that are set, as JSON. */
+  public static String settings(Object of) throws Exception {
+    SQLConf conf = ((SessionState) of).conf();
+    return new ObjectMapper().writeValueAsString(conf.settings());
+  }
+
   /** The jobs of a group, once the scheduler's events are delivered, as JSON. */
   public static String jobs(Object of, String group) throws Exception {
     SparkContext context = ((JavaSparkContext) of).sc();

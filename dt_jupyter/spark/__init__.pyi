@@ -23,6 +23,7 @@ from .analysed import (
     reads_any as reads_any,
     run_analysed as run_analysed,
 )
+from .analysis_session import describe_session as describe_session
 from .catalog_entries import (
     TableEntry as TableEntry,
     ViewEntry as ViewEntry,

@@ -11,12 +11,16 @@ from typing import Any
 def compile_java(jvm: Any, name: str) -> Any:
     """An object of the class in `name.java`, by Janino, which Spark compiles its queries with:
     some 30 ms, once for each JVM."""
-    source = Path(__file__).with_name(f"{name}.java").read_text("utf-8")
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     # That of the thread knows the JARs which the session was given, as Delta's, and Spark's.
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(source)
+    compiler.cook(java_source(name))
     return compiler.getClassLoader().loadClass(name).newInstance()
+
+
+def java_source(name: str) -> str:
+    """The text of the class in `name.java`."""
+    return Path(__file__).with_name(f"{name}.java").read_text("utf-8")
 
 
 def session_calls(session: Any) -> Any:
@@ -24,4 +28,4 @@ def session_calls(session: Any) -> Any:
     return compile_java(session._jvm, "SessionCalls")
 
 
-__all__ = ["compile_java", "session_calls"]
+__all__ = ["compile_java", "java_source", "session_calls"]

@@ -188,7 +188,7 @@ def session_like(spark: SparkSession) -> LocalSession:
     """A session of the analyser that reads texts as a session of Spark Connect does now. Refused
     where there is none, or the server has another release of Spark."""
     analyser = of_process.get()
-    here, there = str(analyser.process.first.version()), _server_version(spark)
+    here, there = str(analyser.process.first.version()), server_version(spark)
     if _release(here) != _release(there):
         problem = f"it is of Spark {here}, and the server of Spark {there}"
         raise refuse(Refusal.NO_ANALYSER, what=problem)
@@ -206,7 +206,8 @@ def read_settings(spark: SparkSession) -> dict[str, str]:
 _VERSIONS: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def _server_version(spark: SparkSession) -> str:
+def server_version(spark: SparkSession) -> str:
+    """Spark's release, asked of the session once."""
     if spark not in _VERSIONS:
         _VERSIONS[spark] = spark.version
     return _VERSIONS[spark]

@@ -187,6 +187,7 @@ def test_a_lake_opened_by_a_link(
 LATER = (
     "registry_change", "scheduler_run", "sink_task", "sink", "sink_history", "task", "task_run",
     "dropped_stream", "role", "granted", "user_function", "event", "alert",
+    "stored_plan",
 )  # fmt: skip
 LATER_COLUMNS = (
     *(("warehouse", c) for c in ("auto_suspend", "auto_resume", "owner", "resumed")),
