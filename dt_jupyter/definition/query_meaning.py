@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from dt_jupyter.ivm import Refusal, Rel, refuse
+from dt_jupyter.ivm import ColumnType, Refusal, Rel, RelationTypes, Untyped, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
@@ -99,11 +99,6 @@ def read_meaning(
     the algebra. No Spark job."""
     known: dict[str, StructType] = dict(schemas)
 
-    @cache
-    def types(rel: Rel) -> dict[str, str]:
-        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
-        return {f.name: type_text(f.dataType) for f in fields}
-
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
     catalyst = Catalyst.of(spark).declare_functions(query.declared)
@@ -111,7 +106,36 @@ def read_meaning(
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
     _require_nothing_lost(catalyst, plan, relation, schemas)
-    return QueryMeaning(relation, known, types)
+    return QueryMeaning(relation, known, _types_over(spark, known))
+
+
+def _types_over(
+    spark: SparkSession, known: Mapping[str, StructType]
+) -> Callable[[Rel], dict[str, str]]:
+    """The types of relations over sources with these schemas, which may become more: by the rules
+    of expressions, and where those do not say, as of values of several types together, by
+    Spark."""
+    ruled = RelationTypes(lambda source: _columns(known[source]))
+
+    @cache
+    def analysed(rel: Rel) -> dict[str, str]:
+        fields = spark.sql(Renderer(lambda s: empty_relation(known[s.source]))(rel)).schema
+        return {f.name: type_text(f.dataType) for f in fields}
+
+    def types(rel: Rel) -> dict[str, str]:
+        try:
+            found = ruled.of(rel)
+        except Untyped:
+            return analysed(rel)
+        return {c: found[c].type for c in rel.columns}
+
+    return types
+
+
+def _columns(schema: StructType) -> dict[str, ColumnType]:
+    """The columns of a source: there may be NULLs in any, since what is NOT NULL need not be so in
+    later versions."""
+    return {f.name: ColumnType(type_text(f.dataType)) for f in schema.fields}
 
 
 def _require_nothing_lost(

@@ -84,11 +84,14 @@ def _type_node(
 def _holds(e: Expr, columns: Mapping[str, ColumnType]) -> bool:
     """Whether the columns of an expression are NULL only where Spark took them to be when it said
     that the expression is not."""
-    for column in walk_expression(e):
-        if isinstance(column, Column) and (column.id not in columns or columns[column.id].nullable):
-            if column.facts is None or not column.facts.nullable:
-                return False
-    return True
+    read = (c for c in walk_expression(e) if isinstance(c, Column))
+    return all(_is_taken_for(c, columns.get(c.id)) for c in read)
+
+
+def _is_taken_for(column: Column, found: ColumnType | None) -> bool:
+    if found is not None and not found.nullable:
+        return True
+    return column.facts is not None and column.facts.nullable
 
 
 def widest(kinds: Iterable[str]) -> str:

@@ -41,8 +41,15 @@ class RelationTypes:
 
     def of(self, rel: Rel) -> Schema:
         """The types of a relation's columns, in order; Untyped where a rule is missing."""
-        if id(rel) not in self._known:
-            self._known[id(rel)] = rel, _TYPES[type(rel)](self, rel)
+        waiting = [rel]
+        while waiting:  # no recursion: relations are deep
+            node = waiting[-1]
+            below = [i for i in node.inputs if id(i) not in self._known]
+            waiting += below
+            if not below:
+                waiting.pop()
+                if id(node) not in self._known:
+                    self._known[id(node)] = node, _TYPES[type(node)](self, node)
         return self._known[id(rel)][1]
 
     def never_null(self, rel: Rel) -> frozenset[str]:

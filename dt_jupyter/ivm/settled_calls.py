@@ -128,7 +128,7 @@ def _listagg(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}"
     text += ", {s})" if separator else ")"
     text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)})$"
-    fields |= {"s": s for s in separator}
+    fields |= dict(zip("s", separator, strict=False))
     return SettledCall((x, *(o.value for o in parts.order)), _text(parts, text, x=x, **fields))
 
 

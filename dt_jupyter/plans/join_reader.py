@@ -53,9 +53,8 @@ def _factored(node: SparkNode, scalars: ColumnValues, columns: Mapping[int, str]
     rests = [[c for c in side if c not in common] for side in sides]
     if not all(rests):
         return common
-    whole: list[Expr] = [
-        Bracketed(c) for rest in rests if (c := conjunction(tuple(rest))) is not None
-    ]
+    made = (conjunction(tuple(rest)) for rest in rests)
+    whole: list[Expr] = [Bracketed(c) for c in made if c is not None]
     return [*common, reduce(lambda a, b: Infix(a, "OR", b), whole[1:], whole[0])]
 
 
