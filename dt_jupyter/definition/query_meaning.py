@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.definition.spark_answers import AnswerKeys, SparkAnswers, digest_text
-from dt_jupyter.ivm import Refusal, Rel, refuse
+from dt_jupyter.ivm import ColumnType, Refusal, Rel, RelationTypes, Untyped, refuse
 from dt_jupyter.lake import CHAR_TYPE
 from dt_jupyter.model import FunctionKind, Name, Source, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
@@ -105,18 +105,19 @@ def read_meaning(
     known: dict[str, StructType] = dict(schemas)
     asked = _Analysis(spark, query, answers or SparkAnswers())
 
-    @cache
-    def types(rel: Rel) -> dict[str, str]:
-        text = Renderer(lambda s: empty_relation(known[s.source]))(rel)
-        return {f.name: type_text(f.dataType) for f in asked.answers.schema(spark, text)}
-
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
     plan = read_document(asked.document(schemas))
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
     relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
     asked.require_nothing_lost(plan, relation, schemas)
-    return QueryMeaning(relation, known, types)
+    return QueryMeaning(relation, known, asked.types_over(known))
+
+
+def _columns(schema: StructType) -> dict[str, ColumnType]:
+    """The columns of a source: there may be NULLs in any, since what is NOT NULL need not be so in
+    later versions."""
+    return {f.name: ColumnType(type_text(f.dataType)) for f in schema.fields}
 
 
 def read_document_of(
@@ -175,6 +176,27 @@ class _Analysis:
         lost = find_lost(plan, read_document(rendered))
         if lost is not None:
             raise refuse(Refusal.GUARD_MISMATCH, what=f"Spark reads {lost} in it, which was lost")
+
+    def types_over(self, known: Mapping[str, StructType]) -> Callable[[Rel], dict[str, str]]:
+        """The types of relations over sources with these schemas, which may become more: by the
+        rules of expressions, and where those do not say, as of values of several types together,
+        by Spark."""
+        ruled = RelationTypes(lambda source: _columns(known[source]))
+
+        @cache
+        def analysed(rel: Rel) -> dict[str, str]:
+            text = Renderer(lambda s: empty_relation(known[s.source]))(rel)
+            fields = self.answers.schema(self.spark, text)
+            return {f.name: type_text(f.dataType) for f in fields}
+
+        def types(rel: Rel) -> dict[str, str]:
+            try:
+                found = ruled.of(rel)
+            except Untyped:
+                return analysed(rel)
+            return {c: found[c].type for c in rel.columns}
+
+        return types
 
 
 def answer_keys(

@@ -67,7 +67,9 @@ from dt_jupyter.ivm.explain import (
 )
 from dt_jupyter.ivm.expr import (
     EXPRESSIONS as EXPRESSIONS,
+    NO_VALUE as NO_VALUE,
     NULL as NULL,
+    STAR as STAR,
     Bracketed as Bracketed,
     Call as Call,
     Case as Case,
@@ -75,6 +77,7 @@ from dt_jupyter.ivm.expr import (
     Column as Column,
     Element as Element,
     Expr as Expr,
+    Facts as Facts,
     Infix as Infix,
     Literal as Literal,
     Postfix as Postfix,
@@ -84,11 +87,17 @@ from dt_jupyter.ivm.expr import (
     case as case,
     chain as chain,
     col as col,
+    conjunction as conjunction,
     equality as equality,
     expr as expr,
     numbered as numbered,
     separated as separated,
     walk_expression as walk_expression,
+)
+from dt_jupyter.ivm.expression_types import (
+    ColumnType as ColumnType,
+    Untyped as Untyped,
+    type_expression as type_expression,
 )
 from dt_jupyter.ivm.identity import (
     IDENTIFIED as IDENTIFIED,
@@ -98,9 +107,6 @@ from dt_jupyter.ivm.identity import (
 from dt_jupyter.ivm.join_order import (
     arranged as arranged,
     directed as directed,
-)
-from dt_jupyter.ivm.never_null import (
-    never_null as never_null,
 )
 from dt_jupyter.ivm.operators import (
     TABLES as TABLES,
@@ -154,6 +160,9 @@ from dt_jupyter.ivm.rel import (
     settles as settles,
     walk as walk,
     with_keys as with_keys,
+)
+from dt_jupyter.ivm.relation_types import (
+    RelationTypes as RelationTypes,
 )
 from dt_jupyter.ivm.row_limits import (
     has_all as has_all,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dt_jupyter.ivm.derivable import Underivable
 from dt_jupyter.ivm.equivalent import paired
-from dt_jupyter.ivm.expr import col, expr
+from dt_jupyter.ivm.expr import NULL, Cast, col
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.rel import (
     Aggregate,
@@ -80,7 +80,7 @@ def null_before(rel: Rel, added: Mapping[str, Mapping[str, str]]) -> Rel:
 def _null_scan(scan: Scan, types: Mapping[str, str]) -> Rel:
     stored = replace(scan, reads=tuple((i, n) for i, n in scan.reads if n not in types))
     items = tuple(
-        (i, expr("CAST(NULL AS " + types[n] + ")") if n in types else col(i)) for i, n in scan.reads
+        (i, Cast(NULL, types[n]).typed(types[n]) if n in types else col(i)) for i, n in scan.reads
     )
     return Project(stored, items)
 

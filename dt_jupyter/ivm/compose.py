@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.expr import (
+    NO_VALUE,
     NULL,
+    STAR,
     Bracketed,
     Call,
     Cast,
@@ -16,7 +18,7 @@ from dt_jupyter.ivm.expr import (
     Postfix,
     case,
     col,
-    expr,
+    equality,
     numbered,
 )
 from dt_jupyter.ivm.rel import (
@@ -97,14 +99,14 @@ def match(ids: Ids, left: Rel, right: Rel, kind: MatchKind, on: Split) -> Rel:
 
 
 def row_count() -> AggregateCall:
-    return AggregateCall("count", (), expr("COUNT(*)"))
+    return AggregateCall("count", (), Call("COUNT", (STAR,)))
 
 
 def ask_for_rows(ids: Ids, rel: Rel) -> tuple[Rel, str]:
     """One row with a column that says whether a relation has rows."""
     count, some = ids.new("n"), ids.new("some")
     one = Aggregate(rel, (), ((count, row_count()),))
-    return Project(one, ((some, expr("{n} > 0", n=col(count))),)), some
+    return Project(one, ((some, Infix(col(count), ">", Literal("0"))),)), some
 
 
 def ask_for_absence(ids: Ids, again: Rel, item: Expr, value: Expr) -> tuple[Rel, Expr]:
@@ -118,7 +120,8 @@ def ask_for_absence(ids: Ids, again: Rel, item: Expr, value: Expr) -> tuple[Rel,
         (nulls, AggregateCall("count_if", (null,), Call("COUNT_IF", (null,)))),
     )
     empty, whole = ids.new("empty"), ids.new("whole")
-    facts = tuple((i, expr("{n} = 0", n=col(n))) for i, n in ((empty, rows), (whole, nulls)))
+    none = Literal("0")
+    facts = tuple((i, equality(col(n), none)) for i, n in ((empty, rows), (whole, nulls)))
     unknown = Infix(Postfix(value, "IS NOT NULL"), "AND", col(whole))
     is_false = Infix(col(empty), "OR", Bracketed(unknown))
     return Project(Aggregate(again, (), calls), facts), is_false
@@ -182,8 +185,8 @@ def count_sides(
     `made`."""
     mine, theirs = ids.new("l"), ids.new("r")
     sides = [
-        with_columns(rel, ((ids.new("l"), expr(f"{a}")), (ids.new("r"), expr(f"{b}"))))
-        for rel, a, b in ((left, 1, 0), (right, 0, 1))
+        with_columns(rel, ((ids.new("l"), Literal(a)), (ids.new("r"), Literal(b))))
+        for rel, a, b in ((left, "1", "0"), (right, "0", "1"))
     ]
     union = Union(tuple(sides), (*made, mine, theirs))
     counts = tuple(ids.new(n) for n in ("l", "r"))
@@ -193,15 +196,16 @@ def count_sides(
     )
     groups = Aggregate(union, made, calls)
     l, r = (col(c) for c in counts)  # noqa: E741
-    kept = tuple((i, col(i)) for i in made)
+    kept, none = tuple((i, col(i)) for i in made), Literal("0")
     if distinct:
-        condition = expr("{l} > 0 AND {r} " + ("= 0" if minus else "> 0"), l=l, r=r)
+        condition = Infix(Infix(l, ">", none), "AND", Infix(r, "=" if minus else ">", none))
         return Project(Filter(groups, (condition,)), kept)
-    times = expr("{l} - {r}" if minus else "LEAST({l}, {r})", l=l, r=r)
-    some = Filter(groups, (expr("({n}) > 0", n=times),))
+    times = Infix(l, "-", r) if minus else Call("LEAST", (l, r))
+    some = Filter(groups, (Infix(Bracketed(times), ">", none),))
     copies = Generate(
         some,
-        Call("EXPLODE", (Call("SEQUENCE", (Cast(Literal("1"), "BIGINT"), times)),)),
+        Call("EXPLODE", (Call("SEQUENCE", (Cast(Literal("1"), "BIGINT"), times)),), facts=NO_VALUE),
         (ids.new("copy"),),
+        types=("bigint",),
     )
     return Project(copies, kept)

@@ -12,7 +12,7 @@ from dt_jupyter.ivm.aggregates import (
     has_exact_order,
     keep,
 )
-from dt_jupyter.ivm.expr import Expr, col, expr
+from dt_jupyter.ivm.expr import NULL, Call, Cast, Expr, Literal, col
 from dt_jupyter.ivm.rel import Aggregate, AggregateCall, Project, Rel, TypesOf, Union, rewrite
 
 _Arguments = tuple[Expr, ...]
@@ -80,8 +80,7 @@ def _groups(node: Aggregate, args: _Arguments, number: int) -> tuple[Aggregate, 
 def _over(call: AggregateCall, names: tuple[str, ...]) -> AggregateCall:
     """The call over columns that hold its arguments, each value once."""
     args = tuple(map(col, names))
-    fields = ", ".join(f"{{x{j}}}" for j in range(len(args)))
-    text = expr(f"{call.function.upper()}({fields})", **{f"x{j}": a for j, a in enumerate(args)})
+    text = Call(call.function.upper(), args, facts=call.text.facts)
     return AggregateCall(call.function, args, text)
 
 
@@ -92,7 +91,7 @@ def _of_many(node: Aggregate, sets: tuple[_Arguments, ...], types: TypesOf) -> A
     row: dict[str, Expr] = {}
     for i, call in node.calls:
         if not _is_distinct(call):
-            own = {f"{i}__u{j}": a for j, a in enumerate(call.args)} or {f"{i}__u": expr("1")}
+            own = {f"{i}__u{j}": a for j, a in enumerate(call.args)} or {f"{i}__u": Literal("1")}
             columns |= {n: known.get(f"{i}__{j}", "int") for j, n in enumerate(own)}
             row |= own
             calls[i] = _over(call, tuple(own))
@@ -118,5 +117,5 @@ def _member(
 ) -> Project:
     """The rows with NULL in the columns that are of other members."""
     items = {k: col(k) for k in keys}
-    items |= {c: values.get(c, expr(f"CAST(NULL AS {t.upper()})")) for c, t in columns.items()}
+    items |= {c: values.get(c, Cast(NULL, t.upper()).typed(t)) for c, t in columns.items()}
     return Project(rel, tuple((f"{c}{suffix}", e) for c, e in items.items()))

@@ -1,26 +1,63 @@
 """Scalar expressions: a closed set of nodes (`EXPRESSIONS` lists them), printed as Spark SQL.
 
 A column is known by an id that is unique in its definition, so an expression means the same
-wherever its columns are in scope; no alias has to be resolved again after a rewrite. Nothing here
-recurses: a chain of conditions is a thousand nodes deep.
+wherever its columns are in scope; no alias has to be resolved again after a rewrite. A node that
+was read has what Spark says of it, also after a rewrite; `expression_types` has the types of all
+others. Nothing here recurses: a chain of conditions is a thousand nodes deep.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import is_
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+from dt_jupyter.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What Spark says of an expression: its type as `type_text` has it, whether it may be NULL and
+    is deterministic, and its place in the text that Spark read, where it stands in that itself."""
+
+    type: str
+    nullable: bool = True
+    deterministic: bool = True
+    place: Span | None = None
+
+
+NO_VALUE = Facts("", nullable=False)
+"""Of a piece of text that is no value: `*`, the condition of FILTER."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expr:
-    """A node. Deterministic: the reader of queries lets nothing else pass. Two that print the
-    same are equal, however they were made."""
+    """A node. Two that print the same are equal, however they were made, and whatever `facts` they
+    have: None of a node of our own making whose type follows from its parts."""
 
     __match_args__: ClassVar[tuple[str, ...]]
+    facts: Facts | None = field(default=None, kw_only=True)
+
+    def typed(self, kind: str, *, nullable: bool = True) -> Self:
+        """The same, of this type."""
+        return self.as_said(Facts(kind, nullable))
+
+    def as_said(self, facts: Facts | None) -> Self:
+        """The same with what Spark says of it."""
+        return replace(self, facts=facts)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it has one value for the same columns: what is of our own making has."""
+        return all(n.facts is None or n.facts.deterministic for n in walk_expression(self))
+
+    @property
+    def place(self) -> Span | None:
+        """Where it stands in the text that Spark read; None where it does not."""
+        return None if self.facts is None else self.facts.place
 
     @property
     def printed(self) -> tuple[str | Expr, ...]:
@@ -96,12 +133,18 @@ class Expr:
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
         """The same with other ones, which stand in its fields in the order of the text."""
         rest, names = iter(children), self.__match_args__
-        return type(self)(*(_refilled(getattr(self, name), rest) for name in names))
+        made = type(self)(*(_refilled(getattr(self, name), rest) for name in names))
+        facts = self.facts
+        if facts is not None and not facts.nullable and _may_be_null(self.children, children):
+            facts = replace(facts, nullable=True)
+        return made if facts is None else made.as_said(facts)
 
     def renamed(self, ids: Mapping[str, str]) -> Expr:
         if self.columns.isdisjoint(ids):
             return self
-        return self.rewritten(lambda e: Column(ids.get(e.id, e.id)) if isinstance(e, Column) else e)
+        return self.rewritten(
+            lambda e: replace(e, id=ids.get(e.id, e.id)) if isinstance(e, Column) else e
+        )
 
     def replaced(self, values: Mapping[str, Expr]) -> Expr:
         """With expressions for columns, in brackets where something stands around them."""
@@ -122,6 +165,12 @@ class Expr:
                 same = all(map(is_, below, children))
                 made[id(node)] = rule(node if same else node.with_children(below))
         return made[id(self)]
+
+
+def _may_be_null(before: tuple[Expr, ...], after: tuple[Expr, ...]) -> bool:
+    """Whether a child may be NULL in the place of one that Spark took for one that is not."""
+    pairs = ((a.facts, b.facts) for a, b in zip(before, after, strict=True))
+    return any(a and not a.nullable and (b is None or b.nullable) for a, b in pairs)
 
 
 def _refilled(value: object, children: Iterator[Expr]) -> object:
@@ -287,6 +336,7 @@ _PRINTED: dict[type[Expr], Callable[[Any], tuple[str | Expr, ...]]] = {
 }
 EXPRESSIONS = tuple(_PRINTED)
 NULL = Literal("NULL")
+STAR = Raw(("*",), facts=NO_VALUE)
 
 
 def col(column: str) -> Expr:

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count, product
 
-from dt_jupyter.ivm.expr import Bracketed, Call, Expr, Infix, Postfix, Prefix, col, expr
+from dt_jupyter.ivm.expr import (
+    Bracketed,
+    Call,
+    Cast,
+    Expr,
+    Infix,
+    Literal,
+    Postfix,
+    Prefix,
+    col,
+)
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import (
@@ -94,8 +104,8 @@ def _rows(of: _Identifier, rel: Rel) -> Identified:
     """Rows that stand in the query are numbered in the order of their contents."""
     assert isinstance(rel, Rows)
     number = f"{ROW_ID}_row_{next(of.numbers)}"
-    call = WindowCall(number, expr("ROW_NUMBER()"), (), "", total=True, settles=False)
-    text = expr("CONCAT('v', {n})", n=col(number))
+    call = WindowCall(number, Call("ROW_NUMBER", ()), (), "", total=True, settles=False)
+    text = Call("CONCAT", (Literal("'v'"), col(number)))
     made, name = of.added(Window(rel, (), (call,)), rel.columns, text)
     return Identified(made, name, frozenset({("rows", next(of.groups))}))
 
@@ -126,8 +136,8 @@ def _join(of: _Identifier, rel: Rel) -> Identified:
     """The ids of the rows that met."""
     assert isinstance(rel, Join)
     members = [of(m) for m in rel.members]
-    parts = ", ',', ".join(f"{{i{n}}}" for n in range(len(members)))
-    text = expr(f"CONCAT('(', {parts}, ')')", **{f"i{n}": col(m.id) for n, m in enumerate(members)})
+    parts = [p for m in members for p in (Literal("','"), col(m.id))][1:]
+    text = Call("CONCAT", (Literal("'('"), *parts, Literal("')'")))
     made, name = of.added(replace(rel, members=tuple(m.rel for m in members)), rel.columns, text)
     domains = frozenset(("join", *d) for d in product(*(m.domains for m in members)))
     return Identified(made, name, domains)
@@ -140,7 +150,9 @@ def _match(of: _Identifier, rel: Rel) -> Identified:
     if rel.kind is not MatchKind.LEFT:
         return replace(left, rel=replace(rel, left=left.rel))
     right = of(rel.right)
-    text = expr("CONCAT('(', {a}, ',', COALESCE({b}, '-'), ')')", a=col(left.id), b=col(right.id))
+    partner = _or_dash(col(right.id))
+    parts = (Literal("'('"), col(left.id), Literal("','"), partner, Literal("')'"))
+    text = Call("CONCAT", parts)
     made, name = of.added(replace(rel, left=left.rel, right=right.rel), rel.columns, text)
     domains = frozenset(("left", *d) for d in product(left.domains, right.domains))
     return Identified(made, name, domains)
@@ -170,21 +182,26 @@ def _generate(of: _Identifier, rel: Rel) -> Identified:
         position = f"{ROW_ID}_pos_{next(of.numbers)}"
         ids = (position, *rel.ids)
         generator = replace(generator, name="POSEXPLODE")
-    text = expr(
-        "CONCAT({i}, '.', COALESCE(CAST({p} AS STRING), '-'))", i=col(below.id), p=col(position)
-    )
+    place = _or_dash(Cast(col(position), "STRING"))
+    text = Call("CONCAT", (col(below.id), Literal("'.'"), place))
+    types = rel.types if len(ids) == len(rel.ids) else ("int", *rel.types)
     made, name = of.added(
-        replace(rel, input=below.rel, generator=generator, ids=ids), rel.columns, text
+        replace(rel, input=below.rel, generator=generator, ids=ids, types=types), rel.columns, text
     )
     return Identified(made, name, frozenset(("generate", d) for d in below.domains))
+
+
+def _or_dash(text: Expr) -> Expr:
+    """A text, or a dash in the place of none."""
+    return Call("COALESCE", (text, Literal("'-'")))
 
 
 def _aggregate(of: _Identifier, rel: Rel) -> Identified:
     """The keys of the group, after a number that tells one aggregate of a query from another."""
     assert isinstance(rel, Aggregate)
     number = next(of.groups)
-    keys = of.key_text(rel, rel.keys) if rel.keys else expr("''")
-    text = expr(f"CONCAT('g{number}[', {{k}}, ']')", k=keys)
+    keys = of.key_text(rel, rel.keys) if rel.keys else Literal("''")
+    text = Call("CONCAT", (Literal(f"'g{number}['"), keys, Literal("']'")))
     made, name = of.added(rel, rel.columns, text)
     return Identified(made, name, frozenset({("group", number)}))
 

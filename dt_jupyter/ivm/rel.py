@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from operator import is_
@@ -213,12 +213,13 @@ class Window(Rel):
 @dataclass(frozen=True)
 class Generate(Rel):
     """Every row with each row that the generator makes of it (LATERAL VIEW); `outer` keeps a row
-    of which it makes none."""
+    of which it makes none. `types` are those of the columns `ids`."""
 
     input: Rel
     generator: Expr
     ids: tuple[str, ...]
     outer: bool = False
+    types: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -242,10 +243,11 @@ class Top(Rel):
 
 @dataclass(frozen=True)
 class Rows(Rel):
-    """Rows that stand in the query; `text` is a relation whose columns are `ids`."""
+    """Rows that stand in the query; `text` is a relation whose columns are `ids`, of `types`."""
 
     text: str
     ids: tuple[str, ...]
+    types: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ any machine, with the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.aggregates import SUPPORTED, UNRULED
-from dt_jupyter.ivm.expr import Expr, Raw, SortOrder, case, expr
+from dt_jupyter.ivm.expr import Expr, Facts, SortOrder, case, expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import AggregateCall
 
@@ -21,8 +21,8 @@ _KNOWN = "count, sum, avg, min, max"
 
 @dataclass(frozen=True)
 class CallParts:
-    """An aggregate call taken apart: `order` is that of WITHIN GROUP, `condition` that of
-    FILTER."""
+    """An aggregate call taken apart: `order` is that of WITHIN GROUP, `condition` that of FILTER,
+    `facts` what Spark says of its value."""
 
     name: str
     args: tuple[Expr, ...]
@@ -30,6 +30,7 @@ class CallParts:
     condition: Expr | None = None
     distinct: bool = False
     ignores_nulls: bool = False
+    facts: Facts | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def make_call(parts: CallParts, text: Expr, picked: tuple[Expr, ...]) -> Aggrega
     arguments. `picked` are the values that the calls of the SELECT pick from one row."""
     settled = settle_call(parts, picked)
     if settled is not None:
-        return AggregateCall(parts.name, settled.args, settled.text, parts.distinct)
+        said = settled.text.as_said(text.facts)
+        return AggregateCall(parts.name, settled.args, said, parts.distinct)
     if parts.condition is None:
         return AggregateCall(parts.name, parts.args, text, parts.distinct)
     if not parts.args:
@@ -76,83 +78,90 @@ def settle_call(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall | Non
     if len(parts.args) not in _ARITY.get(parts.name, (1,)) or not (parts.args or parts.order):
         what = f"{parts.name} with {len(parts.args)} arguments"
         raise refuse(Refusal.AGGREGATE, what=what, known="the arguments that Spark has for it")
-    where = expr(" FILTER (WHERE {p})", p=parts.condition) if parts.condition else Raw(())
-    return rule(parts, where, picked)
+    return rule(parts, picked)
 
 
-def _pick(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _text(parts: CallParts, template: str, **fields: Expr) -> Expr:
+    """The template with its fields filled in, and FILTER where it has `$`."""
+    if parts.condition is None:
+        return expr(template.replace("$", ""), **fields)
+    return expr(template.replace("$", " FILTER (WHERE {p})"), p=parts.condition, **fields)
+
+
+def _pick(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     """The first or the last row in the order of all that is picked from it, NULLs last."""
     (x,) = parts.args
     fields = ", ".join(f"({{y{i}}}) IS NULL, ({{y{i}}})" for i in range(len(picked)))
-    by = expr(f"STRUCT({fields})", **{f"y{i}": y for i, y in enumerate(picked)})
+    by = f"STRUCT({fields})"
     if parts.ignores_nulls:
-        by = expr("CASE WHEN ({x}) IS NOT NULL THEN {by} END", x=x, by=by)
+        by = f"CASE WHEN ({{x}}) IS NOT NULL THEN {by} END"
     function = "MAX_BY" if parts.name.startswith("last") else "MIN_BY"
-    return SettledCall((x, *picked), expr(function + "({x}, {by}){f}", x=x, by=by, f=where))
+    values = {f"y{i}": y for i, y in enumerate(picked)}
+    return SettledCall((x, *picked), _text(parts, f"{function}({{x}}, {by})$", x=x, **values))
 
 
-def _mode(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _mode(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     """Of values that are equally frequent the smallest, or the first in the order given."""
     if parts.distinct or len(parts.order) > 1:
         raise refuse(Refusal.AGGREGATE, what="mode of several columns or DISTINCT", known="mode(x)")
     if parts.order:
         (by,) = parts.order
-        text = expr("MODE() WITHIN GROUP (ORDER BY {by}){f}", by=by, f=where)
+        text = _text(parts, "MODE() WITHIN GROUP (ORDER BY {by})$", by=by)
         return SettledCall((by.value,), text)
     x = parts.args[0]
-    return SettledCall((x,), expr("MODE({x}, TRUE){f}", x=x, f=where))
+    return SettledCall((x,), _text(parts, "MODE({x}, TRUE)$", x=x))
 
 
-def _percentile(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _percentile(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     if len(parts.order) != 1:
         raise refuse(Refusal.AGGREGATE, what=parts.name, known="WITHIN GROUP (ORDER BY …)")
     by = parts.order[0]
-    text = parts.name.upper() + "({p}) WITHIN GROUP (ORDER BY {by}){f}"
-    return SettledCall((by.value,), expr(text, p=parts.args[0], by=by, f=where))
+    text = parts.name.upper() + "({share}) WITHIN GROUP (ORDER BY {by})$"
+    return SettledCall((by.value,), _text(parts, text, share=parts.args[0], by=by))
 
 
-def _listagg(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _listagg(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     """In the order given; what ties, or all, in the order of the values themselves."""
     x, *separator = parts.args
     by = parts.order if parts.distinct and parts.order else (*parts.order, x)
     fields = {f"y{i}": y for i, y in enumerate(by)}
-    text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}{s})"
-    text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)}){{f}}"
-    own = tuple(o.value for o in parts.order)
-    given = expr(", {s}", s=separator[0]) if separator else Raw(())
-    return SettledCall((x, *own), expr(text, x=x, s=given, f=where, **fields))
+    text = "LISTAGG(" + ("DISTINCT " if parts.distinct else "") + "{x}"
+    text += ", {s})" if separator else ")"
+    text += f" WITHIN GROUP (ORDER BY {', '.join('{' + f + '}' for f in fields)})$"
+    fields |= dict(zip("s", separator, strict=False))
+    return SettledCall((x, *(o.value for o in parts.order)), _text(parts, text, x=x, **fields))
 
 
-def _by(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _by(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     """Of rows that tie the one with the smaller value (of max_by: the larger)."""
     x, y, *count = parts.args
     if count:
-        return _first_by(parts, where)
-    by = expr("CASE WHEN ({y}) IS NOT NULL THEN STRUCT({y}, {x}) END", x=x, y=y)
-    return SettledCall((x, y), expr(parts.name.upper() + "({x}, {by}){f}", x=x, by=by, f=where))
+        return _first_by(parts)
+    text = "({x}, CASE WHEN ({y}) IS NOT NULL THEN STRUCT({y}, {x}) END)$"
+    return SettledCall((x, y), _text(parts, parts.name.upper() + text, x=x, y=y))
 
 
-def _first_by(parts: CallParts, where: Expr) -> SettledCall:
+def _first_by(parts: CallParts) -> SettledCall:
     """min_by and max_by of several rows; of none it is NULL."""
     x, y, count = parts.args
-    rows = "COLLECT_LIST(CASE WHEN ({y}) IS NOT NULL THEN NAMED_STRUCT('y', {y}, 'x', {x}) END){f}"
+    rows = "COLLECT_LIST(CASE WHEN ({y}) IS NOT NULL THEN NAMED_STRUCT('y', {y}, 'x', {x}) END)$"
     direction = "TRUE" if parts.name == "min_by" else "FALSE"
     text = f"TRANSFORM(SLICE(SORT_ARRAY({rows}, {direction}), 1, {{n}}), r -> r.x)"
-    some = f"CASE WHEN COUNT({{y}}){{f}} > 0 THEN {text} END"
-    return SettledCall((x, y), expr(some, x=x, y=y, n=count, f=where))
+    some = f"CASE WHEN COUNT({{y}})$ > 0 THEN {text} END"
+    return SettledCall((x, y), _text(parts, some, x=x, y=y, n=count))
 
 
-def _list(parts: CallParts, where: Expr, picked: tuple[Expr, ...]) -> SettledCall:
+def _list(parts: CallParts, picked: tuple[Expr, ...]) -> SettledCall:
     x = parts.args[0]
     word = "DISTINCT " if parts.distinct else ""
-    text = "SORT_ARRAY(" + parts.name.upper() + "(" + word + "{x}){f})"
-    return SettledCall((x,), expr(text, x=x, f=where))
+    text = "SORT_ARRAY(" + parts.name.upper() + "(" + word + "{x})$)"
+    return SettledCall((x,), _text(parts, text, x=x))
 
 
 _ARITY = {"mode": (0, 1, 2), "listagg": (1, 2), "min_by": (2, 3), "max_by": (2, 3),
           "percentile_cont": (1,), "percentile_disc": (1,)}  # fmt: skip
 """How many arguments a call has, where that is not one."""
-_RULES: dict[str, Callable[[CallParts, Expr, tuple[Expr, ...]], SettledCall]] = {
+_RULES: dict[str, Callable[[CallParts, tuple[Expr, ...]], SettledCall]] = {
     **dict.fromkeys(PICKS, _pick),
     **dict.fromkeys(("percentile_cont", "percentile_disc"), _percentile),
     **dict.fromkeys(("collect_list", "array_agg", "collect_set"), _list),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dt_jupyter.ivm.expr import col, expr
+from dt_jupyter.ivm.expr import Literal, col
 from dt_jupyter.ivm.rel import Project, Rel, Union
 from dt_jupyter.model.hidden import WEIGHT
 
 
 def signed(rel: Rel, sign: str) -> Rel:
     """All rows of a relation with one weight."""
-    return Project(rel, (*((c, col(c)) for c in rel.columns), (WEIGHT, expr(sign))))
+    return Project(rel, (*((c, col(c)) for c in rel.columns), (WEIGHT, Literal(sign))))
 
 
 def in_columns(rel: Rel, columns: tuple[str, ...]) -> Rel:

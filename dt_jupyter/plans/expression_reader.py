@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from dt_jupyter.ivm import (
+    NO_VALUE,
     Bracketed,
     Call,
     Case,
@@ -20,7 +21,6 @@ from dt_jupyter.ivm import (
     Prefix,
     Raw,
     SortOrder,
-    expr,
     separated,
 )
 from dt_jupyter.model import quote
@@ -28,7 +28,7 @@ from dt_jupyter.plans.function_names import INFIX, TRY, called_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
-from dt_jupyter.plans.plan_tree import SparkNode, nodes_in
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of, nodes_in
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
@@ -74,7 +74,11 @@ class ExpressionReader:
         return self.operand(node).sql(str)
 
     def read(self, node: SparkNode) -> Expr:
-        """The expression; NoForm where it has no form in SQL."""
+        """The expression, with what Spark says of it; NoForm where it has no form in SQL."""
+        found = self._form(node)
+        return found if found.facts is not None else found.as_said(facts_of(node))
+
+    def _form(self, node: SparkNode) -> Expr:
         special = _SPECIAL.get(node.kind)
         if special is not None:
             return special(self, node)
@@ -185,7 +189,7 @@ class ExpressionReader:
 
     def in_subquery(self, node: SparkNode) -> Expr:
         values = node.children[:-1]
-        several = Bracketed(Raw(separated(self.list(values))))
+        several = Raw(("(", *separated(self.list(values)), ")"), facts=NO_VALUE)
         left = self.operand(values[0]) if len(values) == 1 else several
         return Raw((left, " IN ", self.subquery(node.children[-1])))
 
@@ -272,8 +276,11 @@ class ExpressionReader:
         if not isinstance(kind, str) or kind not in _PIVOTED:
             raise NoForm("a pivot by other values than whole numbers and strings")
         found = self.list(node.trees("pivotColumnValues"))
-        text = "max({x}) FILTER (WHERE {k} <=> {v})"
-        return Call("array", tuple(expr(text, x=value, k=key, v=v) for v in found))
+        tests = (Infix(key, "<=>", v) for v in found)
+        most = Call("max", (value,))
+        pieces = ((most, " FILTER (WHERE ", test, ")") for test in tests)
+        made = tuple(Raw(p, facts=facts_of(node.children[1])) for p in pieces)
+        return Call("array", made)
 
     def trim(self, node: SparkNode) -> Expr:
         if len(node.children) == 1:
@@ -309,7 +316,7 @@ class ExpressionReader:
 
     def time_unit(self, node: SparkNode) -> Expr:
         """A call whose first argument is a unit of time."""
-        name, unit = node.kind.lower(), Literal(str(node.fields["unit"]))
+        name, unit = node.kind.lower(), Literal(str(node.fields["unit"]), facts=NO_VALUE)
         return Call(name, (unit, *self.list(node.children)))
 
     def static_call(self, node: SparkNode) -> Expr:
@@ -343,7 +350,8 @@ class ExpressionReader:
     def minus(self, node: SparkNode) -> Expr:
         """`--` would begin a comment."""
         inner = self.operand(node.child)
-        return Prefix("-", Bracketed(inner) if inner.sql(str).startswith("-") else inner)
+        is_negative = isinstance(inner, Literal) and inner.text.startswith("-")
+        return Prefix("-", Bracketed(inner) if is_negative else inner)
 
     def bits(self, node: SparkNode) -> Expr:
         return Prefix("~", self.operand(node.child))

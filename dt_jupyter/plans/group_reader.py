@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dt_jupyter.ivm import (
+    STAR,
     AggregateCall,
     Call,
     CallParts,
@@ -24,7 +25,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import called_function
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of
 from dt_jupyter.plans.scalar_reader import ColumnValues, ScalarReader
 
 _CLASSES = {
@@ -107,11 +108,10 @@ def aggregate_calls_in(nodes: Iterable[SparkNode]) -> list[SparkNode]:
 
 def call_text(parts: CallParts) -> Expr:
     """The call as it is written."""
-    args = parts.args or (Raw(("*",)),)
-    call = Call(parts.name.upper(), args, parts.distinct)
+    call = Call(parts.name.upper(), parts.args or (STAR,), parts.distinct, facts=parts.facts)
     if parts.condition is None:
         return call
-    return Raw((call, " FILTER(WHERE ", parts.condition, ")"))
+    return Raw((call, " FILTER(WHERE ", parts.condition, ")"), facts=parts.facts)
 
 
 def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
@@ -122,7 +122,7 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
     parts = bare_parts(call, reader)
     if call.kind == "Count" and distinct:  # of constants: one, unless there are no rows
         parts = replace(parts, args=reader.list(call.children))
-    return replace(parts, condition=condition, distinct=distinct)
+    return replace(parts, condition=condition, distinct=distinct, facts=facts_of(node))
 
 
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:

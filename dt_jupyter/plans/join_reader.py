@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 
 from dt_jupyter.ivm import (
+    Bracketed,
     Expr,
     Filter,
     Ids,
+    Infix,
     Join,
     MatchKind,
     Project,
     Rel,
+    RelationTypes,
     Split,
     ask_for_absence,
     col,
-    expr,
+    conjunction,
     match,
-    never_null,
     with_columns,
 )
 from dt_jupyter.plans.plan_tree import SparkNode
@@ -50,12 +53,9 @@ def _factored(node: SparkNode, scalars: ColumnValues, columns: Mapping[int, str]
     rests = [[c for c in side if c not in common] for side in sides]
     if not all(rests):
         return common
-    fields = {f"c{i}_{j}": c for i, rest in enumerate(rests) for j, c in enumerate(rest)}
-    texts = (
-        "(" + " AND ".join(f"({{c{i}_{j}}})" for j in range(len(rest))) + ")"
-        for i, rest in enumerate(rests)
-    )
-    return [*common, expr(" OR ".join(texts), **fields)]
+    made = (conjunction(tuple(rest)) for rest in rests)
+    whole: list[Expr] = [Bracketed(c) for c in made if c is not None]
+    return [*common, reduce(lambda a, b: Infix(a, "OR", b), whole[1:], whole[0])]
 
 
 def _disjuncts(node: SparkNode) -> list[SparkNode]:
@@ -87,13 +87,17 @@ class ReadPlan:
 
 
 def split_condition(
-    node: SparkNode | None, scalars: ColumnValues, left: ReadPlan, right: ReadPlan
+    node: SparkNode | None,
+    scalars: ColumnValues,
+    left: ReadPlan,
+    right: ReadPlan,
+    types: RelationTypes,
 ) -> Split:
     """The equal pairs of a join's condition, and the rest. What is NULL in no row of a side is
     equal where it is not distinct."""
     both = {**left.known, **right.known}
     mine, theirs = (frozenset(side.known.values()) for side in (left, right))
-    there = never_null(left.rel) | never_null(right.rel)
+    there = types.never_null(left.rel) | types.never_null(right.rel)
     pairs: list[tuple[Expr, Expr]] = []
     rest: list[Expr] = []
     for part in _conditions(node):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_tree import SparkNode, TextSpan, Unknown
-from dt_jupyter.spark import Catalyst
+from dt_jupyter.spark import Catalyst, type_text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,8 +39,9 @@ def read_document(text: str) -> SparkNode:
     if document["version"] != DOCUMENT_VERSION:
         raise NoForm(f"a plan in version {document['version']} of its form")
     nodes: list[SparkNode] = []
+    types = [(kind, type_text_of(kind)) for kind in document["types"]]
     for described in document["nodes"]:
-        nodes.append(_node(described, nodes, document["types"]))
+        nodes.append(_node(described, nodes, types))
     return nodes[-1]
 
 
@@ -61,7 +62,11 @@ def digest_document(text: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _node(described: Mapping[str, Any], nodes: list[SparkNode], types: Sequence[Any]) -> SparkNode:
+_Types = Sequence[tuple[Any, str]]
+"""The types of a document, each as it stands there and as text."""
+
+
+def _node(described: Mapping[str, Any], nodes: list[SparkNode], types: _Types) -> SparkNode:
     is_plan = "type" not in described
     number, origin = described.get("type"), described.get("origin")
     return SparkNode(
@@ -70,14 +75,15 @@ def _node(described: Mapping[str, Any], nodes: list[SparkNode], types: Sequence[
         tuple(nodes[n] for n in described["children"]),
         described["package"],
         is_plan,
-        types[number] if number is not None else None,
+        types[number][0] if number is not None else None,
         described.get("nullable"),
         described.get("deterministic"),
         TextSpan(*origin) if origin is not None else None,
+        types[number][1] if number is not None else "",
     )
 
 
-def _value(value: Any, nodes: list[SparkNode], types: Sequence[Any]) -> Any:
+def _value(value: Any, nodes: list[SparkNode], types: _Types) -> Any:
     if isinstance(value, list):
         return [_value(v, nodes, types) for v in value]
     if not isinstance(value, dict):
@@ -87,7 +93,7 @@ def _value(value: Any, nodes: list[SparkNode], types: Sequence[Any]) -> Any:
         case "node":
             return nodes[content]
         case "type":
-            return types[content]
+            return types[content][0]
         case "metadata":
             return content
         case "map":

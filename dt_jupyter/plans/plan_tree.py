@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dt_jupyter.ivm import Facts
+from dt_jupyter.model import Span
 from dt_jupyter.plans.no_form import NoForm
 
 
@@ -38,7 +40,7 @@ class SparkNode:
     A field holds plain values, nodes, types as Spark writes them in JSON, lists and dicts of these:
     `{"class": name, …}` is one of several words, or a structure; `{"id": number}` names a column.
     `type`, `nullable` and `deterministic` are None for operators, and where an expression is no
-    value.
+    value; `type_text` is the type as `type_text` has it.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class SparkNode:
     nullable: bool | None = None
     deterministic: bool | None = None
     origin: TextSpan | None = None
+    type_text: str = ""
 
     @property
     def child(self) -> SparkNode:
@@ -119,6 +122,16 @@ class SparkNode:
                 yield node
                 inner = nodes_in(node.fields) if whole else ()
                 waiting += reversed((*node.children, *inner))
+
+
+def facts_of(node: SparkNode) -> Facts | None:
+    """What a plan says of an expression; None of what is no value."""
+    if not node.type_text:
+        return None
+    origin = node.origin
+    place = Span(origin.start, origin.stop + 1) if origin and origin.view is None else None
+    determined = node.deterministic is not False
+    return Facts(node.type_text, node.nullable is not False, determined, place)
 
 
 def nodes_in(value: Any) -> Iterator[SparkNode]:

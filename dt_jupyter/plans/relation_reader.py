@@ -7,20 +7,28 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from dt_jupyter.ivm import (
+    NO_VALUE,
     Aggregate,
     Call,
+    Case,
+    Cast,
+    ColumnType,
     Expr,
     Filter,
     Generate,
     Ids,
     Join,
+    Literal,
     MatchKind,
+    Prefix,
     Project,
     Refusal,
     Refused,
     Rel,
+    RelationTypes,
     Rows,
     Scan,
+    Split,
     Top,
     Union,
     Window,
@@ -28,7 +36,6 @@ from dt_jupyter.ivm import (
     ask_for_rows,
     col,
     count_sides,
-    expr,
     has_all,
     join_fully,
     mark_partners,
@@ -53,7 +60,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns, view_source
 from dt_jupyter.plans.plan_source import PlanSource
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of
 from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
@@ -74,9 +81,11 @@ class RelationReader:
     functions: Collection[str] = ()
     ids: Ids = field(default_factory=Ids)
     _ctes: dict[int, SparkNode] = field(default_factory=dict)
+    _columns: dict[str, dict[str, ColumnType]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scalars = ColumnValues(self.builtins, self.functions)
+        self.types = RelationTypes(self._columns.__getitem__)
 
     def read(self, plan: SparkNode) -> Rel:
         """The rows of a plan; Refused where an operator or an expression has no form."""
@@ -106,9 +115,12 @@ class RelationReader:
         by_name = {o.name: o.id for o in outputs}
         reads = tuple((self.ids.new(c.lower()), c) for c in table.columns)
         columns = tuple((by_name[n], i) for i, n in reads)
+        known = self._columns.setdefault(table.source, {})
+        known.update((o.name, ColumnType(o.type_text)) for o in outputs)
         if table.visible is None:
             return ReadPlan(Scan(table.source, reads, casts=table.casts), columns)
         hidden = self.ids.new("visible")
+        known[table.visible] = ColumnType("boolean")
         scan = Scan(table.source, (*reads, (hidden, table.visible)), casts=table.casts)
         rows = Filter(scan, (col(hidden),))
         return ReadPlan(Project(rows, tuple((i, col(i)) for i, _ in reads)), columns)
@@ -117,18 +129,18 @@ class RelationReader:
         outputs = plan.trees("output")
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
         return ReadPlan(
-            Rows(_values(plan), made),
+            Rows(_values(plan), made, tuple(o.type_text for o in outputs)),
             tuple((o.id, i) for o, i in zip(outputs, made, strict=True)),
         )
 
     def _one_row(self, plan: SparkNode) -> ReadPlan:
-        return ReadPlan(Rows("(SELECT 1)", (self.ids.new("one"),)), ())
+        return ReadPlan(Rows("(SELECT 1)", (self.ids.new("one"),), ("int",)), ())
 
     def _range(self, plan: SparkNode) -> ReadPlan:
         facts, (output,) = plan.fields, plan.trees("output")
         text = f"RANGE({facts['start']}, {facts['end']}, {facts['step']})"
         made = self.ids.new("id")
-        return ReadPlan(Rows(text, (made,)), ((output.id, made),))
+        return ReadPlan(Rows(text, (made,), ("bigint",)), ((output.id, made),))
 
     def _common(self, plan: SparkNode) -> ReadPlan:
         for definition in plan.trees("cteDefs"):
@@ -267,11 +279,12 @@ class RelationReader:
         name = _GENERATORS.get(call.kind)
         if name is None:
             raise self._refused_generator(plan, call)
-        fields = {f"x{i}": self.scalars.read(c, below.known) for i, c in enumerate(call.children)}
-        text = expr(f"{name}({', '.join('{' + f + '}' for f in fields)})", **fields)
+        given = tuple(self.scalars.read(c, below.known) for c in call.children)
         outputs = plan.trees("generatorOutput")
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
-        rel = Generate(below.rel, text, made, bool(plan.fields["outer"]))
+        types = tuple(o.type_text for o in outputs)
+        outer = bool(plan.fields["outer"])
+        rel = Generate(below.rel, Call(name, given, facts=facts_of(call)), made, outer, types)
         own = tuple((o.id, i) for o, i in zip(outputs, made, strict=True))
         return ReadPlan(rel, (*below.columns, *own))
 
@@ -297,8 +310,10 @@ class RelationReader:
             raise refuse(Refusal.GROUPING_SETS, what=f"more than {_MOST_SETS:,} grouping sets")
         rows = [[self.scalars.read(e, below.known) for e in row] for row in projections]
         number = self.ids.new("set")
-        places = ", ".join(f"{i}" for i in range(len(rows)))
-        rel = Generate(below.rel, expr(f"EXPLODE(ARRAY({places}))"), (number,))
+        places = Call("ARRAY", tuple(Literal(str(i)) for i in range(len(rows))))
+        rel = Generate(
+            below.rel, Call("EXPLODE", (places,), facts=NO_VALUE), (number,), types=("int",)
+        )
         items, columns = [], []
         for at, output in enumerate(outputs):
             made = self.ids.new(output.name.lower())
@@ -320,7 +335,12 @@ class RelationReader:
                     rel = with_columns(rel, (named,))
                 number = self.ids.new("window")
                 listed = Call("ARRAY", tuple(map(col, windows)))
-                rel = Generate(rel, Call("EXPLODE", (listed,)), (number,))
+                rel = Generate(
+                    rel,
+                    Call("EXPLODE", (listed,), facts=NO_VALUE),
+                    (number,),
+                    types=(cell.type_text,),
+                )
                 value = col(number)
             made = self.ids.new(output.name.lower())
             items.append((made, value))
@@ -391,6 +411,9 @@ class RelationReader:
             raise refuse(Refusal.EXPRESSION, what=f"a join of the kind {kind}")
         return rule(self, plan, left, right)
 
+    def _split(self, condition: SparkNode | None, left: ReadPlan, right: ReadPlan) -> Split:
+        return split_condition(condition, self.scalars, left, right, self.types)
+
     def _inner(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         columns = (*left.columns, *right.columns)
         known = {**left.known, **right.known}
@@ -400,7 +423,7 @@ class RelationReader:
         return ReadPlan(Join((*members, right.rel), (*before, *on)), columns)
 
     def _outer(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left, right)
+        on = self._split(plan.tree("condition"), left, right)
         rel = match(self.ids, left.exact, right.exact, MatchKind.LEFT, on)
         return ReadPlan(rel, (*left.columns, *right.columns))
 
@@ -409,7 +432,7 @@ class RelationReader:
         return ReadPlan(turned.rel, (*left.columns, *right.columns))
 
     def _full(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
-        on = split_condition(plan.tree("condition"), self.scalars, left, right)
+        on = self._split(plan.tree("condition"), left, right)
         rel, renamed = join_fully(self.ids, left.exact, right.exact, on)
         columns = (*left.columns, *right.columns)
         return ReadPlan(rel, tuple((n, renamed[i]) for n, i in columns))
@@ -418,14 +441,14 @@ class RelationReader:
         condition = plan.tree("condition")
         if condition is None:
             return self._exists(left, right, negated=False)
-        on = split_condition(condition, self.scalars, left, right)
+        on = self._split(condition, left, right)
         rel = match(self.ids, left.rel, right.exact, MatchKind.SEMI, on)
         return ReadPlan(rel, left.columns)
 
     def _exists(self, left: ReadPlan, right: ReadPlan, *, negated: bool) -> ReadPlan:
         fact, some = ask_for_rows(self.ids, right.exact)
         joined = Join((left.rel, fact), ())
-        test = expr("NOT {x}" if negated else "{x}", x=col(some))
+        test = Prefix("NOT", col(some)) if negated else col(some)
         return ReadPlan(Filter(joined, (test,)), left.columns)
 
     def _anti(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
@@ -435,7 +458,7 @@ class RelationReader:
         pair = not_in_pair(condition)
         if pair is not None:
             return self._not_in(plan, pair, left, right)
-        on = split_condition(condition, self.scalars, left, right)
+        on = self._split(condition, left, right)
         rel = match(self.ids, left.rel, right.exact, MatchKind.ANTI, on)
         return ReadPlan(rel, left.columns)
 
@@ -454,14 +477,14 @@ class RelationReader:
         condition = plan.tree("condition")
         if condition is not None and compares_null(condition):
             raise refuse(Refusal.SUBQUERY, what="IN of a constant NULL in this place")
-        on = split_condition(condition, self.scalars, left, right)
+        on = self._split(condition, left, right)
         rel, mark = mark_partners(self.ids, left.exact, right.exact, on)
         exists: SparkNode = plan.fields["joinType"]["exists"]
         return ReadPlan(rel, (*left.columns, (exists.id, mark)))
 
     def _single(self, plan: SparkNode, left: ReadPlan, right: ReadPlan) -> ReadPlan:
         """The one row that a subquery has for each row: an error where it has two."""
-        on = split_condition(plan.tree("condition"), self.scalars, left, right)
+        on = self._split(plan.tree("condition"), left, right)
         if on.rest or not all(b.column for _, b in on.pairs):
             raise refuse(Refusal.NON_EQUI_JOIN, what="scalar subquery")
         rel, keys = right.exact, tuple(dict.fromkeys(str(b.column) for _, b in on.pairs))
@@ -626,13 +649,11 @@ def _of_each(values: list[Expr], number: str, output: SparkNode) -> Expr:
     """A column of an expansion, by the number of the projection."""
     if len(set(values)) == 1:
         return values[0]
-    text = " ".join(f"WHEN {i} THEN {{v{i}}}" for i in range(len(values)))
-    fields = {f"v{i}": v for i, v in enumerate(values)}
-    kind = output.type
-    whole = f"CASE {{n}} {text} END"
-    if all(v.column is None for v in values):
-        whole = f"CAST({whole} AS {ddl_type(kind)})"
-    return expr(whole, n=col(number), **fields)
+    branches = tuple((Literal(str(i)), v) for i, v in enumerate(values))
+    whole = Case(col(number), branches, facts=facts_of(output))
+    if any(v.column is not None for v in values):
+        return whole
+    return Cast(whole, ddl_type(output.type), facts=facts_of(output))
 
 
 _JOINS: dict[str, Callable[[RelationReader, SparkNode, ReadPlan, ReadPlan], ReadPlan]] = {

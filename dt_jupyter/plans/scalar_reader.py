@@ -15,7 +15,7 @@ from dt_jupyter.plans.expression_reader import (
     program_name,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of
 from dt_jupyter.plans.special_times import refused_time
 
 CONTEXT = {
@@ -63,7 +63,7 @@ class ScalarReader(ExpressionReader):
     def _value(self, node: SparkNode) -> Expr:
         found = self.known(self, node)
         if found is not None:
-            return found
+            return found.as_said(facts_of(node))
         if (end := _window_end(node)) is not None:
             micros = Call("unix_micros", (self.read(end),))
             return Call("timestamp_micros", (Infix(micros, "-", Literal("1")),))

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 
 from dt_jupyter.ivm import (
     PEER_EDGES,
+    STAR,
     UP_TO_PEERS,
     WHOLE_PARTITION,
     Call,
     Expr,
     Ids,
+    Infix,
     WindowCall,
+    case,
     col,
-    expr,
     settle_window,
 )
 from dt_jupyter.plans.function_names import called_function
 from dt_jupyter.plans.group_reader import call_text, take_call_apart
-from dt_jupyter.plans.plan_tree import SparkNode
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of
 from dt_jupyter.plans.scalar_reader import ScalarReader
 from dt_jupyter.plans.window_sql import window_clause
 
@@ -72,7 +74,7 @@ def _nth(
     """NTH_VALUE up to the rows that tie: that row of the whole partition in a settled order, if
     the frame has as many rows."""
     x, offset = (reader.read(c) for c in call.children[:2])
-    counted = expr("COUNT({x})", x=x) if ignores else expr("COUNT(*)")
+    counted = Call("COUNT", (x if ignores else STAR,))
     rows, value = ids.new("w"), ids.new("w")
     calls = (
         WindowCall(rows, counted, terms, "", total=False, settles=False),
@@ -80,11 +82,14 @@ def _nth(
             value, _function(call, reader), terms, WHOLE_PARTITION, total=True, settles=True
         ),
     )
-    text = "CASE WHEN {r} >= {n} THEN {v} END"
-    return ReadWindow(calls, expr(text, r=col(rows), n=offset, v=col(value)))
+    return ReadWindow(calls, case(Infix(col(rows), ">=", offset), col(value)))
 
 
 def _function(function: SparkNode, reader: ScalarReader) -> Expr:
+    return _called(function, reader).as_said(facts_of(function))
+
+
+def _called(function: SparkNode, reader: ScalarReader) -> Expr:
     if function.kind == "AggregateExpression":
         if function.child.kind in ("First", "Last", "AnyValue", "Mode"):
             return reader.call_of(function.child)

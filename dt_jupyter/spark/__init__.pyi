@@ -212,6 +212,7 @@ from .stored_types import (
 from .thread_session import as_active as as_active
 from .type_texts import (
     type_text as type_text,
+    type_text_of as type_text_of,
 )
 from .variables import Variables as Variables
 from .variants import collect_arrow as collect_arrow

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dt_jupyter.model import is_word, quote
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
+
+
+_WHOLE = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+
+
+def type_text_of(described: Any) -> str:
+    """What `type_text` says of a type as Spark writes it in JSON."""
+    if not isinstance(described, dict):
+        return _WHOLE.get(described, str(described))
+    from pyspark.sql.types import StructType
+
+    field = {"name": "c", "type": described, "nullable": True, "metadata": {}}
+    return type_text(StructType.fromJson({"fields": [field]}).fields[0].dataType)
 
 
 def type_text(kind: DataType) -> str:

@@ -140,7 +140,7 @@ def entries() -> dict[str, object]:
         "restrict": _pushed,
         "unstable": _decided,
         "line in EXPLAIN": _line,
-        "never NULL": TABLES["never NULL"][Top],
+        "types of columns": TABLES["types of columns"][Top],
         "calls looked up": TABLES["calls looked up"][Scan],  # it has no expression of its own
     }
 
