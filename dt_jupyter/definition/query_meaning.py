@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from dt_jupyter.ivm import ColumnType, Refusal, Rel, RelationTypes, Untyped, refuse
+from dt_jupyter.ivm import ColumnType, Refusal, Refused, Rel, RelationTypes, Untyped, refuse
 from dt_jupyter.lake import CHAR_TYPE
-from dt_jupyter.model import Name, Source, UserFunction, quote
+from dt_jupyter.model import Name, Source, Span, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.plans import (
     PlanSource,
@@ -46,13 +46,28 @@ class CallableFunctions:
 @dataclass(frozen=True)
 class QueryText:
     """A query with its functions of SQL replaced, and what its names are: `sources` and the texts
-    of `views`; a name without a schema is one of `schema`. `declared` are the lake's functions."""
+    of `views`; a name without a schema is one of `schema`. `declared` are the lake's functions,
+    and `written` is what the user wrote."""
 
     text: str
     schema: str
     sources: Mapping[Name, Source]
     views: Mapping[Name, str]
     declared: tuple[UserFunction, ...] = ()
+    written: str = ""
+
+    def place(self, span: Span, text: str) -> Span | None:
+        """Where the user wrote what stands at this place of `text`, which was made of the query;
+        None where that is not sure."""
+        piece = text[span.start : span.end]
+        if not piece or max(text) > "\uffff":  # Spark counts such characters twice
+            return None
+        made, own = ([m.start() for m in re.finditer(re.escape(piece), t)]
+                     for t in (text, self.written))  # fmt: skip
+        if len(made) != len(own) or span.start not in made:
+            return None
+        start = own[made.index(span.start)]
+        return Span(start, start + len(piece))
 
     def over(self, relations: Mapping[str, str]) -> str:
         """The text with relations in the place of its sources, by their ids; views are looked
@@ -102,9 +117,14 @@ def read_meaning(
     if query.reads_the_past():
         raise refuse(Refusal.TIME_TRAVEL)
     catalyst = Catalyst.of(spark).declare_functions(query.declared)
-    plan = read_document(_document_of(catalyst, query, schemas))
+    read = _read_text(catalyst, query, schemas)
+    plan = read_document(read.document)
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
-    relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
+    try:
+        relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
+    except Refused as e:
+        e.place = query.place(e.place, read.text) if e.place else None
+        raise
     _require_nothing_lost(catalyst, plan, relation, schemas)
     return QueryMeaning(relation, known, _types_over(spark, known))
 
@@ -158,16 +178,27 @@ def read_document_of(
 ) -> str:
     """The document of a query's plan over sources with these schemas, by id. Refused where Spark
     has no plan of it, or a client of Spark Connect has no analyser."""
-    return _document_of(Catalyst.of(spark).declare_functions(query.declared), query, schemas)
+    catalyst = Catalyst.of(spark).declare_functions(query.declared)
+    return _read_text(catalyst, query, schemas).document
 
 
-def _document_of(catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]) -> str:
+@dataclass(frozen=True)
+class _ReadText:
+    """The text that Spark read, and the document of its plan."""
+
+    text: str
+    document: str
+
+
+def _read_text(
+    catalyst: Catalyst, query: QueryText, schemas: Mapping[str, StructType]
+) -> _ReadText:
     read = {s.table_id for s in query.sources.values()}
     public = {i: public_schema(s) for i, s in schemas.items() if i in read}
     with catalyst.empty_views(public) as views:
         text = query.over({i: quote(view) for i, view in views.items()})
         try:
-            return read_query_document(catalyst, text)
+            return _ReadText(text, read_query_document(catalyst, text))
         except (PySparkException, Py4JJavaError) as e:
             first = next(iter(str(e).strip().splitlines()), type(e).__name__)
             raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e

@@ -60,7 +60,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns, view_source
 from dt_jupyter.plans.plan_source import PlanSource
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of
+from dt_jupyter.plans.plan_tree import SparkNode, facts_of, place_of, placed
 from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
@@ -244,7 +244,8 @@ class RelationReader:
         for node in plan.trees("windowExpressions"):
             if node.kind == "AttributeReference":  # what a subquery is correlated by
                 continue
-            found = read_window(node.child, reader, self.ids)
+            with placed(node.child):
+                found = read_window(node.child, reader, self.ids)
             spec = node.child.children[1]
             terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
             for each in (*terms, *found.more):
@@ -291,8 +292,11 @@ class RelationReader:
     def _refused_generator(self, plan: SparkNode, call: SparkNode) -> Refused:
         name = sql_function(call.kind, self.builtins) or call.kind
         if plan.child.kind == "OneRowRelation":
-            return refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
-        return refuse(Refusal.LATERAL, what=f"a row generator ({name})")
+            refused = refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
+        else:
+            refused = refuse(Refusal.LATERAL, what=f"a row generator ({name})")
+        refused.place = place_of(call)
+        return refused
 
     def _recursive(self, plan: SparkNode) -> ReadPlan:
         named = (n for n in plan.walk() if n.kind == "SubqueryAlias")
