@@ -410,7 +410,7 @@ def _not_incremental(request: DefinitionRequest, refused: Refused) -> DTError:
     facts = {"name": request.name, "reason": reason.code, "sentence": sentence}
     made = error("DT-1107", **facts, hint=refused.hint)
     if refused.refusal is not Refusal.RECURSIVE:
-        return made
+        return made.at(query, refused.place) if refused.place else made
     return made.at(query, recursive_place(query, dict(refused.facts)["what"]))
 
 

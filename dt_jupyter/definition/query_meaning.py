@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from dt_jupyter.definition.spark_answers import AnswerKeys, SparkAnswers, digest_text
-from dt_jupyter.ivm import ColumnType, Refusal, Rel, RelationTypes, Untyped, refuse
+from dt_jupyter.ivm import ColumnType, Refusal, Refused, Rel, RelationTypes, Untyped, refuse
 from dt_jupyter.lake import CHAR_TYPE
-from dt_jupyter.model import FunctionKind, Name, Source, UserFunction, quote
+from dt_jupyter.model import FunctionKind, Name, Source, Span, UserFunction, quote
 from dt_jupyter.model.hidden import VISIBLE, is_hidden, public_columns
 from dt_jupyter.plans import (
     DOCUMENT_VERSION,
@@ -50,13 +50,28 @@ class CallableFunctions:
 @dataclass(frozen=True)
 class QueryText:
     """A query with its functions of SQL replaced, and what its names are: `sources` and the texts
-    of `views`; a name without a schema is one of `schema`. `declared` are the lake's functions."""
+    of `views`; a name without a schema is one of `schema`. `declared` are the lake's functions,
+    and `written` is what the user wrote."""
 
     text: str
     schema: str
     sources: Mapping[Name, Source]
     views: Mapping[Name, str]
     declared: tuple[UserFunction, ...] = ()
+    written: str = ""
+
+    def place(self, span: Span, text: str) -> Span | None:
+        """Where the user wrote what stands at this place of `text`, which was made of the query;
+        None where that is not sure."""
+        piece = text[span.start : span.end]
+        if not piece or max(text) > "\uffff":  # Spark counts such characters twice
+            return None
+        made, own = ([m.start() for m in re.finditer(re.escape(piece), t)]
+                     for t in (text, self.written))  # fmt: skip
+        if len(made) != len(own) or span.start not in made:
+            return None
+        start = own[made.index(span.start)]
+        return Span(start, start + len(piece))
 
     def over(self, relations: Mapping[str, str]) -> str:
         """The text with relations in the place of its sources, by their ids; views are looked
@@ -109,7 +124,11 @@ def read_meaning(
         raise refuse(Refusal.TIME_TRAVEL)
     plan = read_document(asked.document(schemas))
     tables = {s.table_id: _table(s, schemas[s.table_id]) for s in query.sources.values()}
-    relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
+    try:
+        relation = relation_of_plan(plan, tables, functions.builtins, functions.own)
+    except Refused as e:
+        e.place = query.place(e.place, asked.text) if e.place else None
+        raise
     asked.require_nothing_lost(plan, relation, schemas)
     return QueryMeaning(relation, known, asked.types_over(known))
 
@@ -131,13 +150,15 @@ def read_document_of(
     return _Analysis(spark, query, answers or SparkAnswers()).document(schemas)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Analysis:
-    """Plans of one query; the analyser is started when it is first needed."""
+    """Plans of one query; the analyser is started when it is first needed. `text` is what it read,
+    empty where the plan was stored: places in a plan are places in it."""
 
     spark: SparkSession
     query: QueryText
     answers: SparkAnswers
+    text: str = field(default="", init=False)
 
     @cached_property
     def _catalyst(self) -> Catalyst:
@@ -154,9 +175,9 @@ class _Analysis:
     def _read(self, public: Mapping[str, StructType]) -> str:
         catalyst = self._catalyst
         with catalyst.empty_views(public) as views:
-            text = self.query.over({i: quote(view) for i, view in views.items()})
+            self.text = self.query.over({i: quote(view) for i, view in views.items()})
             try:
-                return read_query_document(catalyst, text)
+                return read_query_document(catalyst, self.text)
             except (PySparkException, Py4JJavaError) as e:
                 first = next(iter(str(e).strip().splitlines()), type(e).__name__)
                 raise refuse(Refusal.EXPRESSION, what=f"Spark has no plan of it ({first})") from e

@@ -53,7 +53,9 @@ class QueryReader:
         views = {n: self.expand(v.text) for n, v in found.views.items()}
         text = self.expand(definition.query)
         declared = tuple(self.sources.catalog.functions())
-        return QueryText(text, definition.current_schema, found.sources, views, declared)
+        return QueryText(
+            text, definition.current_schema, found.sources, views, declared, definition.query
+        )
 
     def read(
         self, spark: SparkSession, definition: Definition, at: Frontier | None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dt_jupyter.catalog import Catalog
 from dt_jupyter.functions import is_registered
-from dt_jupyter.ivm import Refusal, Refused, refuse
+from dt_jupyter.ivm import Refusal, Refused
 
 
 def of_registered(refused: Refused, catalog: Catalog) -> Refused:
     """The refusal of a function that is no built-in one, where it is the user's."""
     called = dict(refused.facts).get("what", "").removesuffix("()")
     if refused.refusal is Refusal.UNKNOWN_FUNCTION and is_registered(called, catalog):
-        return refuse(Refusal.NOT_IMMUTABLE, what=f"{called}()")
+        return Refused(Refusal.NOT_IMMUTABLE, (("what", f"{called}()"),), refused.place)
     return refused

@@ -77,7 +77,7 @@ from dt_jupyter.ivm.expr import (
     Column as Column,
     Element as Element,
     Expr as Expr,
-    Facts as Facts,
+    ExpressionFacts as ExpressionFacts,
     Infix as Infix,
     Literal as Literal,
     Postfix as Postfix,

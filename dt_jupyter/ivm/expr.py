@@ -19,7 +19,7 @@ from dt_jupyter.model import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ExpressionFacts:
     """What Spark says of an expression: its type as `type_text` has it, whether it may be NULL and
     is deterministic, and its place in the text that Spark read, where it stands in that itself."""
 
@@ -29,7 +29,7 @@ class Facts:
     place: Span | None = None
 
 
-NO_VALUE = Facts("", nullable=False)
+NO_VALUE = ExpressionFacts("", nullable=False)
 """Of a piece of text that is no value: `*`, the condition of FILTER."""
 
 
@@ -39,13 +39,13 @@ class Expr:
     have: None of a node of our own making whose type follows from its parts."""
 
     __match_args__: ClassVar[tuple[str, ...]]
-    facts: Facts | None = field(default=None, kw_only=True)
+    facts: ExpressionFacts | None = field(default=None, kw_only=True)
 
     def typed(self, kind: str, *, nullable: bool = True) -> Self:
         """The same, of this type."""
-        return self.as_said(Facts(kind, nullable))
+        return self.as_said(ExpressionFacts(kind, nullable))
 
-    def as_said(self, facts: Facts | None) -> Self:
+    def as_said(self, facts: ExpressionFacts | None) -> Self:
         """The same with what Spark says of it."""
         return replace(self, facts=facts)
 
@@ -370,6 +370,16 @@ def expr(template: str, /, **values: Expr | str) -> Expr:
 def separated(parts: tuple[Expr, ...]) -> tuple[str | Expr, ...]:
     """The parts with commas between them."""
     return tuple(p for part in parts for p in (", ", part))[1:]
+
+
+def constant_text(e: Expr) -> str:
+    """The text of a constant, which may have a minus before it; "" of anything else."""
+    match e:
+        case Literal(text):
+            return text
+        case Prefix("-", Literal(text)):
+            return f"-{text}"
+    return ""
 
 
 def conjunction(conditions: tuple[Expr, ...]) -> Expr | None:

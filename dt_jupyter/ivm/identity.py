@@ -21,6 +21,7 @@ from dt_jupyter.ivm.expr import (
     Postfix,
     Prefix,
     col,
+    constant_text,
 )
 from dt_jupyter.ivm.operators import PerOperator
 from dt_jupyter.ivm.refusal import Refusal, refuse
@@ -295,7 +296,7 @@ def _compared(e: Expr) -> tuple[Expr, str, str] | None:
     """What is compared, how, and the number or text that it is compared with."""
     if not isinstance(e, Infix) or e.op not in ("=", *_OPPOSITE) or e.right.columns:
         return None
-    text = e.right.sql(str)
+    text = constant_text(e.right)
     return (e.left, e.op, text) if _NUMBER_OR_TEXT.match(text) else None
 
 

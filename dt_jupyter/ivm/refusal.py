@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from dt_jupyter.model import Reason
+from dt_jupyter.model import Reason, Span
 
 
 class Refusal(Enum):
@@ -120,10 +120,13 @@ class Refusal(Enum):
 
 @dataclass(eq=False)
 class Refused(Exception):  # not frozen: a context manager sets the traceback of what passes it
-    """Raised where a rule finds that a query cannot be kept incrementally."""
+    """Raised where a rule finds that a query cannot be kept incrementally. `place` is that of what
+    it names, where it is known, in the text that Spark read, or in the user's, see `read_meaning`.
+    """
 
     refusal: Refusal
     facts: tuple[tuple[str, str], ...]
+    place: Span | None = None
 
     @property
     def reason(self) -> Reason:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from dt_jupyter.ivm.aggregates import SUPPORTED, UNRULED
-from dt_jupyter.ivm.expr import Expr, Facts, SortOrder, case, expr
+from dt_jupyter.ivm.expr import Expr, ExpressionFacts, SortOrder, case, expr
 from dt_jupyter.ivm.refusal import Refusal, refuse
 from dt_jupyter.ivm.rel import AggregateCall
 
@@ -30,7 +30,7 @@ class CallParts:
     condition: Expr | None = None
     distinct: bool = False
     ignores_nulls: bool = False
-    facts: Facts | None = field(default=None, compare=False)
+    facts: ExpressionFacts | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

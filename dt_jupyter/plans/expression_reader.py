@@ -28,7 +28,7 @@ from dt_jupyter.plans.function_names import INFIX, TRY, called_function
 from dt_jupyter.plans.literal_sql import ddl_type, literal_sql, spelled_sql
 from dt_jupyter.plans.no_form import NoForm, PythonFunction
 from dt_jupyter.plans.plan_facts import grouping_bit
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of, nodes_in
+from dt_jupyter.plans.plan_tree import SparkNode, nodes_in, read_facts
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_sql import window_clause
 from dt_jupyter.sql import literal
@@ -76,7 +76,7 @@ class ExpressionReader:
     def read(self, node: SparkNode) -> Expr:
         """The expression, with what Spark says of it; NoForm where it has no form in SQL."""
         found = self._form(node)
-        return found if found.facts is not None else found.as_said(facts_of(node))
+        return found if found.facts is not None else found.as_said(read_facts(node))
 
     def _form(self, node: SparkNode) -> Expr:
         special = _SPECIAL.get(node.kind)
@@ -279,7 +279,7 @@ class ExpressionReader:
         tests = (Infix(key, "<=>", v) for v in found)
         most = Call("max", (value,))
         pieces = ((most, " FILTER (WHERE ", test, ")") for test in tests)
-        made = tuple(Raw(p, facts=facts_of(node.children[1])) for p in pieces)
+        made = tuple(Raw(p, facts=read_facts(node.children[1])) for p in pieces)
         return Call("array", made)
 
     def trim(self, node: SparkNode) -> Expr:

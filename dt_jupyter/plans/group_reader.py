@@ -25,7 +25,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.plans.expression_reader import arguments
 from dt_jupyter.plans.function_names import called_function
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of
+from dt_jupyter.plans.plan_tree import SparkNode, read_facts
 from dt_jupyter.plans.scalar_reader import ColumnValues, ScalarReader
 
 _CLASSES = {
@@ -122,7 +122,7 @@ def take_call_apart(node: SparkNode, reader: ScalarReader) -> CallParts:
     parts = bare_parts(call, reader)
     if call.kind == "Count" and distinct:  # of constants: one, unless there are no rows
         parts = replace(parts, args=reader.list(call.children))
-    return replace(parts, condition=condition, distinct=distinct, facts=facts_of(node))
+    return replace(parts, condition=condition, distinct=distinct, facts=read_facts(node))
 
 
 def bare_parts(call: SparkNode, reader: ScalarReader) -> CallParts:

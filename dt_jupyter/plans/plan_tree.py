@@ -4,10 +4,11 @@ reached."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from dt_jupyter.ivm import Facts
+from dt_jupyter.ivm import ExpressionFacts, Refused
 from dt_jupyter.model import Span
 from dt_jupyter.plans.no_form import NoForm
 
@@ -124,14 +125,30 @@ class SparkNode:
                 waiting += reversed((*node.children, *inner))
 
 
-def facts_of(node: SparkNode) -> Facts | None:
+def find_origin(node: SparkNode) -> Span | None:
+    """Where an expression stands in the text of the query itself; None where it does not."""
+    origin = node.origin
+    return Span(origin.start, origin.stop + 1) if origin and origin.view is None else None
+
+
+@contextmanager
+def place_refusals(node: SparkNode) -> Iterator[None]:
+    """A refusal within is one of this expression, unless it is one of a part of it."""
+    try:
+        yield
+    except Refused as e:
+        e.place = e.place or find_origin(node)
+        raise
+
+
+def read_facts(node: SparkNode) -> ExpressionFacts | None:
     """What a plan says of an expression; None of what is no value."""
     if not node.type_text:
         return None
-    origin = node.origin
-    place = Span(origin.start, origin.stop + 1) if origin and origin.view is None else None
     determined = node.deterministic is not False
-    return Facts(node.type_text, node.nullable is not False, determined, place)
+    return ExpressionFacts(
+        node.type_text, node.nullable is not False, determined, find_origin(node)
+    )
 
 
 def nodes_in(value: Any) -> Iterator[SparkNode]:

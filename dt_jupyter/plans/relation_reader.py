@@ -60,7 +60,7 @@ from dt_jupyter.plans.literal_sql import ddl_type
 from dt_jupyter.plans.no_form import NoForm
 from dt_jupyter.plans.plan_facts import plan_columns, view_source
 from dt_jupyter.plans.plan_source import PlanSource
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of
+from dt_jupyter.plans.plan_tree import SparkNode, find_origin, place_refusals, read_facts
 from dt_jupyter.plans.scalar_reader import ColumnValues
 from dt_jupyter.plans.time_windows import TimeWindow
 from dt_jupyter.plans.window_reader import read_window
@@ -244,7 +244,8 @@ class RelationReader:
         for node in plan.trees("windowExpressions"):
             if node.kind == "AttributeReference":  # what a subquery is correlated by
                 continue
-            found = read_window(node.child, reader, self.ids)
+            with place_refusals(node.child):
+                found = read_window(node.child, reader, self.ids)
             spec = node.child.children[1]
             terms = [self.scalars.read(p, below.known) for p in spec.trees("partitionSpec")]
             for each in (*terms, *found.more):
@@ -284,15 +285,18 @@ class RelationReader:
         made = tuple(self.ids.new(o.name.lower()) for o in outputs)
         types = tuple(o.type_text for o in outputs)
         outer = bool(plan.fields["outer"])
-        rel = Generate(below.rel, Call(name, given, facts=facts_of(call)), made, outer, types)
+        rel = Generate(below.rel, Call(name, given, facts=read_facts(call)), made, outer, types)
         own = tuple((o.id, i) for o, i in zip(outputs, made, strict=True))
         return ReadPlan(rel, (*below.columns, *own))
 
     def _refused_generator(self, plan: SparkNode, call: SparkNode) -> Refused:
         name = sql_function(call.kind, self.builtins) or call.kind
         if plan.child.kind == "OneRowRelation":
-            return refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
-        return refuse(Refusal.LATERAL, what=f"a row generator ({name})")
+            refused = refuse(Refusal.TABLE_FUNCTION, what=f"{name}()")
+        else:
+            refused = refuse(Refusal.LATERAL, what=f"a row generator ({name})")
+        refused.place = find_origin(call)
+        return refused
 
     def _recursive(self, plan: SparkNode) -> ReadPlan:
         named = (n for n in plan.walk() if n.kind == "SubqueryAlias")
@@ -650,10 +654,10 @@ def _of_each(values: list[Expr], number: str, output: SparkNode) -> Expr:
     if len(set(values)) == 1:
         return values[0]
     branches = tuple((Literal(str(i)), v) for i, v in enumerate(values))
-    whole = Case(col(number), branches, facts=facts_of(output))
+    whole = Case(col(number), branches, facts=read_facts(output))
     if any(v.column is not None for v in values):
         return whole
-    return Cast(whole, ddl_type(output.type), facts=facts_of(output))
+    return Cast(whole, ddl_type(output.type), facts=read_facts(output))
 
 
 _JOINS: dict[str, Callable[[RelationReader, SparkNode, ReadPlan, ReadPlan], ReadPlan]] = {

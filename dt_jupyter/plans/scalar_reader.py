@@ -15,7 +15,8 @@ from dt_jupyter.plans.expression_reader import (
     program_name,
 )
 from dt_jupyter.plans.function_names import sql_function
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of
+from dt_jupyter.plans.no_form import NoForm
+from dt_jupyter.plans.plan_tree import SparkNode, place_refusals, read_facts
 from dt_jupyter.plans.special_times import refused_time
 
 CONTEXT = {
@@ -61,9 +62,16 @@ class ScalarReader(ExpressionReader):
         return self.known(self, node) or self.cast(node)
 
     def _value(self, node: SparkNode) -> Expr:
+        with place_refusals(node):
+            try:
+                return self._placed_value(node)
+            except NoForm as e:
+                raise refuse(Refusal.EXPRESSION, what=e.what) from None
+
+    def _placed_value(self, node: SparkNode) -> Expr:
         found = self.known(self, node)
         if found is not None:
-            return found.as_said(facts_of(node))
+            return found.as_said(read_facts(node))
         if (end := _window_end(node)) is not None:
             micros = Call("unix_micros", (self.read(end),))
             return Call("timestamp_micros", (Infix(micros, "-", Literal("1")),))
@@ -137,13 +145,13 @@ def _check_calls(node: SparkNode, builtins: Collection[str], own: Collection[str
     for call in node.walk():
         if call.deterministic is not False or any(c.deterministic is False for c in call.children):
             continue
-        if call.kind == "PythonUDF":
-            name = program_name(call)
-            if name.lower() in own:
-                continue
-            raise refuse(Refusal.UNKNOWN_FUNCTION, what=f"{name}()")
-        name = sql_function(call.kind, builtins) or call.kind.lower()
-        raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
+        if call.kind == "PythonUDF" and program_name(call).lower() in own:
+            continue
+        with place_refusals(call):
+            if call.kind == "PythonUDF":
+                raise refuse(Refusal.UNKNOWN_FUNCTION, what=f"{program_name(call)}()")
+            name = sql_function(call.kind, builtins) or call.kind.lower()
+            raise refuse(Refusal.NON_DETERMINISTIC, what=f"{name}()")
 
 
 def _check_time(cast: SparkNode) -> None:

@@ -20,7 +20,7 @@ from dt_jupyter.ivm import (
 )
 from dt_jupyter.plans.function_names import called_function
 from dt_jupyter.plans.group_reader import call_text, take_call_apart
-from dt_jupyter.plans.plan_tree import SparkNode, facts_of
+from dt_jupyter.plans.plan_tree import SparkNode, read_facts
 from dt_jupyter.plans.scalar_reader import ScalarReader
 from dt_jupyter.plans.window_sql import window_clause
 
@@ -86,7 +86,7 @@ def _nth(
 
 
 def _function(function: SparkNode, reader: ScalarReader) -> Expr:
-    return _called(function, reader).as_said(facts_of(function))
+    return _called(function, reader).as_said(read_facts(function))
 
 
 def _called(function: SparkNode, reader: ScalarReader) -> Expr:

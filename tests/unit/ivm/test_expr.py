@@ -280,6 +280,69 @@ def reads_text(module: ast.Module) -> bool:
     return not read.isdisjoint({"printed", "pieces", "_text"})
 
 
+def test_nobody_recognises_an_expression_by_its_text() -> None:
+    """But for the filter of Arrow, which parses conditions."""
+    package = Path(dt_jupyter.__file__).parent
+    modules = {f.relative_to(package).as_posix(): f for f in package.rglob("*.py")}
+    trees = {name: ast.parse(file.read_text("utf-8")) for name, file in modules.items()}
+    judging = {n for n, tree in trees.items() if has_expressions(tree) and judges_text(tree)}
+    assert judging == {"refresh/arrow_filter.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "judges"),
+    [
+        ("e.sql(str).startswith('-')", True),
+        ("x = e.sql(quote)\nif 'AVG(' in x: pass", True),
+        ("re.search('a', e.sql(quote))", True),
+        ("f(e.sql(quote))", False),
+        ("x = e.sql(quote)\ny = f'{x} AS a'", False),
+    ],
+)
+def test_what_judges_a_text(text: str, judges: bool) -> None:
+    assert judges_text(ast.parse(text)) is judges
+
+
+LOOKS = frozenset({
+    "startswith", "endswith", "find", "index", "partition", "rpartition", "split", "count",
+    "removeprefix", "removesuffix",
+})  # fmt: skip
+MATCHES = frozenset({"search", "match", "fullmatch", "findall", "finditer", "parse_one"})
+
+
+def judges_text(module: ast.Module) -> bool:
+    """Whether what an expression prints is compared, searched or parsed."""
+    named = {
+        t.id
+        for n in ast.walk(module)
+        if isinstance(n, ast.Assign) and prints(n.value, set())
+        for t in n.targets
+        if isinstance(t, ast.Name)
+    }
+    return any(judges(n, named) for n in ast.walk(module))
+
+
+def judges(node: ast.AST, named: set[str]) -> bool:
+    match node:
+        case ast.Compare(left=left, ops=ops, comparators=[*others]):
+            tests = any(isinstance(o, ast.In | ast.NotIn) for o in ops)
+            return any(prints(o, named) for o in (others if tests else (left, *others)))
+        case ast.Attribute(value=value, attr=attr):
+            return attr in LOOKS and prints(value, named)
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=args):
+            return name in MATCHES and any(prints(a, named) for a in args)
+    return False
+
+
+def prints(node: ast.AST, named: set[str]) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(attr="sql"), args=[ast.Name(id="str" | "quote")]):
+            return True
+        case ast.Name(id=name):
+            return name in named
+    return False
+
+
 def test_null_is_one() -> None:
     assert read("NULL") == NULL
     assert case(read("a IS NULL"), NULL) == read("CASE WHEN a IS NULL THEN NULL END")
