@@ -110,13 +110,8 @@ class ExpressionReader:
         """Whether a call as it was written is not over the columns below: where Spark renumbers
         those of a common table, or takes windows and aggregates out, it does so only in what it
         puts in its place."""
-        if REPLACEMENT not in node.fields:
-            return False
-        written = [n for a in arguments(node) for n in a.walk()]
-        if any(n.kind == "AttributeReference" and n.id not in self.columns for n in written):
-            return True
-        taken = TAKEN_OUT.keys() & {n.kind for n in written}
-        return bool(taken) and not taken <= {n.kind for n in node.child.walk()}
+        written = (n for n in written_nodes(node) if n.kind == "AttributeReference")
+        return any(n.id not in self.columns for n in written) or has_taken_out(node)
 
     def _program(self, node: SparkNode) -> Expr:
         """By its name, if a function of the user's has it."""
@@ -304,9 +299,11 @@ class ExpressionReader:
         return Raw((self.operand(node.child), f" {word} ({listed})"))
 
     def minus_interval(self, node: SparkNode) -> Expr:
-        if self._is_stale(node):
-            return self.read(node.child)
-        left, right = map(self.operand, arguments(node))
+        given = arguments(node)
+        if self._is_stale(node):  # Spark adds the interval with the other sign
+            time, negated = node.child.children
+            given = (time, negated.child)
+        left, right = map(self.operand, given)
         return Infix(left, "-", right)
 
     def collated(self, node: SparkNode) -> Expr:
@@ -387,6 +384,18 @@ def arguments(node: SparkNode) -> tuple[SparkNode, ...]:
         return node.children
     given = (v for name, v in node.fields.items() if name != REPLACEMENT)
     return tuple(argument for value in given for argument in nodes_in(value))
+
+
+def written_nodes(call: SparkNode) -> Iterator[SparkNode]:
+    """The arguments of a call that Spark replaces, and all below them; none of other calls."""
+    if REPLACEMENT in call.fields:
+        yield from (n for a in arguments(call) for n in a.walk())
+
+
+def has_taken_out(call: SparkNode) -> bool:
+    """Whether a call as it was written has what is a column in what Spark puts in its place."""
+    taken = TAKEN_OUT.keys() & {n.kind for n in written_nodes(call)}
+    return bool(taken) and not taken <= {n.kind for n in call.child.walk()}
 
 
 def _options(node: SparkNode) -> tuple[Expr, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dt_jupyter.plans.function_names import TRY
-from dt_jupyter.plans.plan_tree import SparkNode, Unknown
+from dt_jupyter.plans.plan_tree import SparkNode, Unknown, nodes_in
+from dt_jupyter.plans.scalar_reader import is_read_replaced
 
 _STRUCTURE = frozenset({
     "Alias", "AttributeReference", "OuterReference", "And", "Or", "Not", "IsNull", "IsNotNull",
@@ -24,6 +25,7 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Fields that name, or follow from others."""
 _LIMITS = ("limitExpr", "offsetExpr")
+_NULLS = ("Literal", "TypedNullLiteral")
 _PICKS = frozenset({"Count", "First", "Last", "AnyValue", "GetArrayItem"})
 
 
@@ -36,16 +38,31 @@ def find_lost(text: SparkNode, relation: SparkNode) -> str | None:
 
 
 def _words(plan: SparkNode) -> Iterator[str]:
-    nodes = list(plan.everything())
+    nodes = list(_read_nodes(plan))
     moved = {id(value) for node in nodes for value in _moved_values(node)}
     for node in nodes:
         if id(node) in moved:
             continue
         called = "aggregate" in node.package and node.eval_mode != TRY
         settled = node.is_plan or node.kind in _STRUCTURE or called
-        is_null = node.kind == "Literal" and node.fields["value"] is None
-        if not (settled or is_null) and node.type is not None:
+        is_null = node.kind in _NULLS and node.fields.get("value") is None
+        if not (settled or is_null or is_read_replaced(node)) and node.type is not None:
             yield _word(node)
+
+
+def _read_nodes(plan: SparkNode) -> Iterator[SparkNode]:
+    """All of a plan, but what a call was written with that is read by what stands in its place."""
+    waiting, seen = [plan], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            waiting += (
+                node.children
+                if is_read_replaced(node)
+                else (*node.children, *nodes_in(node.fields))
+            )
 
 
 def _moved_values(node: SparkNode) -> Iterator[SparkNode]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from dt_jupyter.ivm import Bracketed, Call, Expr, Infix, Literal, Refusal, col, refuse
 from dt_jupyter.plans.expression_reader import (
-    REPLACEMENT,
     SELF_CONTAINED,
     TAKEN_OUT,
     ExpressionReader,
-    arguments,
+    has_taken_out,
     program_name,
+    written_nodes,
 )
 from dt_jupyter.plans.function_names import sql_function
 from dt_jupyter.plans.no_form import NoForm
@@ -79,10 +79,7 @@ class ScalarReader(ExpressionReader):
         return super().read(node)
 
     def _is_stale(self, node: SparkNode) -> bool:
-        """Also of a call as it was written with a subquery, which is a join by now."""
-        return super()._is_stale(node) or any(
-            n.kind in _SUBQUERIES for a in _written_arguments(node) for n in a.walk()
-        )
+        return super()._is_stale(node) or is_read_replaced(node)
 
 
 def _as_written(node: SparkNode) -> SparkNode:
@@ -106,8 +103,10 @@ def _is_kept(cast: SparkNode) -> bool:
     return kind in _WHOLE and made in _WHOLE and _WHOLE.index(made) < _WHOLE.index(kind)
 
 
-def _written_arguments(node: SparkNode) -> tuple[SparkNode, ...]:
-    return arguments(node) if REPLACEMENT in node.fields else ()
+def is_read_replaced(call: SparkNode) -> bool:
+    """Whether a call is read by what Spark puts in its place: as it was written it has a subquery,
+    which is a join by now, or a window or an aggregate, which is a column."""
+    return has_taken_out(call) or any(n.kind in _SUBQUERIES for n in written_nodes(call))
 
 
 def _window_end(node: SparkNode) -> SparkNode | None:

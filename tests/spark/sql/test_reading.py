@@ -51,12 +51,13 @@ def batches() -> Iterator[Any]:
 
 
 def shown(spark: SparkSession, query: str) -> tuple[list[str], list[str]]:
-    """The types of the columns, and the rows as Spark shows them, without its blanks."""
+    """The types of the columns, and the rows as Spark shows them, without its blanks: sorted, since
+    those of a relation have no order."""
     frame: Any = spark.sql(query)
     lines = frame._jdf.showString(20, 0, False).splitlines()
-    return [f.dataType.simpleString() for f in frame.schema], [
+    return [f.dataType.simpleString() for f in frame.schema], sorted(
         re.sub(r"\s", "", line) for line in lines[3:] if not line.startswith("+-")
-    ]
+    )
 
 
 def read_and_written(spark: SparkSession, query: str, tables: Mapping[str, Source]) -> str:
