@@ -148,7 +148,8 @@ def _remainder(parts: _Parts) -> ColumnType:
 
 
 _CALLS: dict[str, Callable[[_Parts], ColumnType]] = {
-    **dict.fromkeys(("count", "count_if", "xxhash64", "unix_micros"), _always("bigint")),
+    **dict.fromkeys(("count", "count_if", "xxhash64"), _always("bigint")),
+    "unix_micros": _computed("bigint"),
     **dict.fromkeys(("max", "min", "any_value"), _first),
     "sum": _sum,
     "row_number": _always("int"),
