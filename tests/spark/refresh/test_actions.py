@@ -450,6 +450,19 @@ def test_the_check_at_creation_catches_a_mutated_rule(
     assert lab.context.catalog.get(lab.context.name("demanded")) is None
 
 
+def test_what_is_not_incremental_is_shown_in_the_query(lab: Lab) -> None:
+    """Spark read it over views with longer names."""
+    lab.table("item", "k STRING, v INT", "'a', 1")
+    for call in ("rand()", "percentile_approx(i.v, 0.5)"):
+        query = f"SELECT 'rand' AS n, {call} AS r FROM item i JOIN item USING (k)"
+        with refused("DT-1107") as errors:
+            lab.dynamic_table("demanded", query, "REFRESH_MODE = INCREMENTAL")
+        statement, span = errors[0].query, errors[0].span
+        assert statement is not None
+        assert span is not None
+        assert statement[span.start : span.end] == call
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("query", "columns"),

@@ -16,7 +16,8 @@ from pyspark.sql import SparkSession
 from dt_jupyter.definition import CallableFunctions, QueryText, read_meaning
 from dt_jupyter.ivm import Refusal, Refused
 from dt_jupyter.model import Name, Source, SourceKind, quote
-from dt_jupyter.spark import builtin_functions
+from dt_jupyter.plans import read_document, read_query_document, relation_of_plan
+from dt_jupyter.spark import Catalyst, builtin_functions
 from dt_jupyter.sql import Renderer
 
 _LINES = Path(__file__).with_name("expressions.sql").read_text("utf-8").splitlines()
@@ -115,6 +116,23 @@ def test_each_example_of_a_function_means_what_it_says(spark: SparkSession) -> N
         assert shown(spark, text) == expected, (query, text)
     assert seen > 900
     assert refused["GUARD_MISMATCH"] < 15, refused
+
+
+@pytest.mark.nightly
+def test_what_spark_takes_for_not_deterministic_is_refused(spark: SparkSession) -> None:
+    """By Spark's own word, for each function that it has. Of aggregates whose order is open it
+    says that they are deterministic: those are `SETTLING`."""
+    catalyst, builtins, refused = Catalyst.of(spark), builtin_functions(spark), 0
+    for _, query in examples(spark):
+        try:
+            plan = read_document(read_query_document(catalyst, query))
+        except (PySparkException, Refused):
+            continue
+        if any(n.deterministic is False for n in plan.everything()):
+            with pytest.raises(Refused):
+                relation_of_plan(plan, {}, builtins)
+            refused += 1
+    assert refused > 20
 
 
 def examples(spark: SparkSession) -> Iterator[tuple[str, str]]:
