@@ -79,7 +79,7 @@ REPLACED = {
     "SELECT id, k, nullif(sum(v) OVER (PARTITION BY k), 0) AS s FROM p": Window,
     "SELECT id, k, v, sum(v) OVER (PARTITION BY k) BETWEEN v AND 9 AS b FROM p": Window,
     "SELECT id, k, max(at) OVER (PARTITION BY k) - INTERVAL 1 DAY AS t FROM p": Window,
-    "SELECT k FROM p GROUP BY k HAVING nullif(count(*),1) > 1 OR max(v) BETWEEN 0 AND 9": Aggregate,
+    "SELECT k FROM p GROUP BY k HAVING nullif(sum(v), 1) > 1 AND max(v) BETWEEN 0 AND 9": Aggregate,
     "SELECT id, nullif((SELECT max(v) FROM q WHERE q.k = p.k), 0) AS m FROM p": Match,
 }
 """Calls that Spark replaces, of what it takes out and computes below."""
