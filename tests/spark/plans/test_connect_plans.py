@@ -157,6 +157,47 @@ def test_without_java_definitions_are_full_and_say_why(
     assert "pip install 'dt-jupyter[java]'" in hint
 
 
+STORED = """
+from dt_jupyter.engine import Engine
+from dt_jupyter.model import error
+from dt_jupyter.spark import local_analyser
+
+def start():
+    raise error("DT-5104")
+
+def connect():
+    return Engine.connect(sys.argv[3], spark=spark, scheduler=False)
+
+dt = connect()
+dt.sql(f"CREATE TABLE word (id INT, x STRING) USING delta LOCATION '{sys.argv[3]}/word'")
+dt.sql("INSERT INTO word VALUES (1, 'a'), (2, 'b')")
+dt.create("found", "SELECT x, count(*) AS n FROM word GROUP BY x")
+facts["mode"] = dt.table("found").effective_mode.value
+lineage = dt.lineage("found")
+dt.close()
+local_analyser.of_process._made.process.end()
+local_analyser.of_process._made, local_analyser.of_process.start = None, start
+dt = connect()
+dt.sql("INSERT INTO word VALUES (3, 'b')")
+facts["refreshed"] = dt.refresh("found").action.value
+facts["rows"] = sorted([r.x, r.n] for r in dt.sql("SELECT * FROM found").collect())
+facts["lineage"] = bool(lineage.edges) and dt.lineage("found") == lineage
+facts["started"] = local_analyser.of_process._made is not None
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_stored_plan_is_enough_where_no_analyser_starts(
+    connect_server: ConnectServer, tmp_path: Path
+) -> None:
+    facts = connect_server.facts(tmp_path, STORED, seconds=480)
+    assert (facts["mode"], facts["refreshed"]) == ("INCREMENTAL", "INCREMENTAL")
+    assert facts["rows"] == [["a", 1], ["b", 2]]
+    assert facts["lineage"]
+    assert not facts["started"]
+
+
 def read_schemas(told: Mapping[str, str]) -> dict[str, StructType]:
     from pyspark.sql.types import StructType
 
