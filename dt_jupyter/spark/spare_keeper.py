@@ -110,11 +110,13 @@ def answer_takers(offer: Offer | None, seconds: float) -> bool:
     """Answers who asks for a spare, for so many seconds at most; whether that is over: the JVM was
     taken or has ended, or the keeper is to end."""
     path, ends = socket_path(), time.monotonic() + seconds
-    path.unlink(missing_ok=True)
+    unready = path.with_name("spare.new")
+    unready.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        path.chmod(0o600)
+        listener.bind(str(unready))
+        unready.chmod(0o600)
         listener.listen()
+        unready.rename(path)  # a process that sees it is answered
         listener.settimeout(_LOOK_SECONDS)
         try:
             while time.monotonic() < ends and (offer is None or offer.is_alive):
