@@ -106,7 +106,7 @@ def _value(value: Any, nodes: list[SparkNode], types: _Types) -> Any:
 def _canonical_node(described: Mapping[str, Any], numbers: dict[int, int]) -> Any:
     name = _NAMES.get(described["class"])
     fields = {
-        k: _canonical(v, numbers)
+        k: _COLUMN.sub("#", v) if k == "name" and isinstance(v, str) else _canonical(v, numbers)
         for k, v in described["fields"].items()
         if k != name and k not in _PASSING
     }

@@ -62,6 +62,12 @@ def test_a_digest_is_of_what_is_said() -> None:
     assert digest != digest_document(project(7, "2"))
 
 
+def test_a_digest_is_the_same_where_spark_names_a_column_by_its_number() -> None:
+    """As it does of what EXISTS selects of the query around."""
+    one, other = (project(n, "1").replace('"w"', f'"v#{n}"') for n in (7, 1000))
+    assert digest_document(one) == digest_document(other) != digest_document(project(7, "1"))
+
+
 def test_a_chain_of_shared_nodes_is_walked_in_linear_time() -> None:
     nodes = [value("Literal", value="1")]
     nodes += [value("Add", i, i, left={"node": i}, right={"node": i}) for i in range(60)]
