@@ -168,9 +168,26 @@ class _Analysis:
         """The document of the query over empty views of these schemas, by id."""
         read = {s.table_id for s in self.query.sources.values()}
         public = {i: public_schema(s) for i, s in schemas.items() if i in read}
-        refuse_special_literals(self.query.over(_names(public)))
-        self.answers.use_keys(lambda: answer_keys(self.spark, self.query, public))
+        text = self.query.over(_names(public))
+        refuse_special_literals(text)
+        self.answers.use_keys(lambda: self._keys(text, public))
         return self.answers.document(lambda: self._read(public))
+
+    def _keys(self, text: str, public: Mapping[str, StructType]) -> AnswerKeys:
+        """Digests of all that Spark's answers about a text over these columns depend on."""
+        called = called_functions(text)
+        asked = {
+            "version": DOCUMENT_VERSION,
+            "text": text,
+            "columns": {i: schema.jsonValue() for i, schema in public.items()},
+            "functions": [
+                [f.name, f.kind, f.returns, f.immutable]
+                for f in sorted(self.query.declared, key=lambda f: f.name)
+                if f.kind is not FunctionKind.SQL and f.name in called
+            ],
+        }
+        made = (json.dumps(a, sort_keys=True) for a in (asked, describe_session(self.spark)))
+        return AnswerKeys(*map(digest_text, made))
 
     def _read(self, public: Mapping[str, StructType]) -> str:
         catalyst = self._catalyst
@@ -218,25 +235,6 @@ class _Analysis:
             return {c: found[c].type for c in rel.columns}
 
         return types
-
-
-def answer_keys(
-    spark: SparkSession, query: QueryText, public: Mapping[str, StructType]
-) -> AnswerKeys:
-    """Digests of all that Spark's answers about a query over these columns depend on."""
-    called = called_functions(query.over(_names(public)))
-    asked = {
-        "version": DOCUMENT_VERSION,
-        "text": query.over(_names(public)),
-        "columns": {i: schema.jsonValue() for i, schema in public.items()},
-        "functions": [
-            [f.name, f.kind, f.returns, f.immutable]
-            for f in sorted(query.declared, key=lambda f: f.name)
-            if f.kind is not FunctionKind.SQL and f.name in called
-        ],
-    }
-    made = (json.dumps(a, sort_keys=True) for a in (asked, describe_session(spark)))
-    return AnswerKeys(*map(digest_text, made))
 
 
 def _names(ids: Iterable[str]) -> dict[str, str]:

@@ -96,7 +96,7 @@ class SparkAnswers:
         return StoredPlan(keys.query, keys.session, digest, dict(self._given))
 
     def _answer(self, question: str, ask: Callable[[], str]) -> str:
-        """What an `ask` that fails raises is no answer."""
+        """Stores nothing where `ask` raises."""
         found = self._find(question)
         return found if found is not None else self._keep(question, ask())
 

@@ -14,7 +14,7 @@ from dt_jupyter.model import RefreshWay, count_of
 class StatementFacts:
     """What decides where a statement is computed: `rows` are those of all relations that it reads,
     `apart` says why some of these are not in memory, `left_out` is what of the statement the
-    evaluator has no rule for; both are empty where there is no such thing."""
+    evaluator has no rule for; either may be empty."""
 
     rows: int
     apart: str = ""

@@ -30,7 +30,7 @@ class ExpressionFacts:
 
 
 NO_VALUE = ExpressionFacts("", nullable=False)
-"""Of a piece of text that is no value: `*`, the condition of FILTER."""
+"""Of a piece of text without a value: `*`, the condition of FILTER."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -213,7 +213,7 @@ class Window(Rel):
 @dataclass(frozen=True)
 class Generate(Rel):
     """Every row with each row that the generator makes of it (LATERAL VIEW); `outer` keeps a row
-    of which it makes none. `types` are those of the columns `ids`."""
+    for which it makes none. `types` are those of the columns `ids`."""
 
     input: Rel
     generator: Expr

@@ -83,7 +83,7 @@ def _generate(types: RelationTypes, rel: Generate) -> Schema:
 
 
 def _required(schema: Schema, columns: frozenset[str]) -> Schema:
-    """The columns with those of which there is no NULL any more."""
+    """The columns, those that are required without NULLs."""
     sure = ((c, ColumnType(t.type, t.nullable and c not in columns)) for c, t in schema.items())
     return dict(sure)
 

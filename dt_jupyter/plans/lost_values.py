@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dt_jupyter.plans.function_names import TRY
-from dt_jupyter.plans.plan_tree import SparkNode, Unknown, nodes_in
+from dt_jupyter.plans.plan_tree import SparkNode, Unknown
 from dt_jupyter.plans.scalar_reader import is_read_replaced
 
 _STRUCTURE = frozenset({
@@ -38,7 +38,8 @@ def find_lost(text: SparkNode, relation: SparkNode) -> str | None:
 
 
 def _words(plan: SparkNode) -> Iterator[str]:
-    nodes = list(_read_nodes(plan))
+    # What a call was written with says nothing where what Spark puts in its place is read.
+    nodes = list(plan.everything(lambda node: not is_read_replaced(node)))
     moved = {id(value) for node in nodes for value in _moved_values(node)}
     for node in nodes:
         if id(node) in moved:
@@ -48,21 +49,6 @@ def _words(plan: SparkNode) -> Iterator[str]:
         is_null = node.kind in _NULLS and node.fields.get("value") is None
         if not (settled or is_null or is_read_replaced(node)) and node.type is not None:
             yield _word(node)
-
-
-def _read_nodes(plan: SparkNode) -> Iterator[SparkNode]:
-    """All of a plan, but what a call was written with that is read by what stands in its place."""
-    waiting, seen = [plan], set[int]()
-    while waiting:
-        node = waiting.pop()
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
-            waiting += (
-                node.children
-                if is_read_replaced(node)
-                else (*node.children, *nodes_in(node.fields))
-            )
 
 
 def _moved_values(node: SparkNode) -> Iterator[SparkNode]:

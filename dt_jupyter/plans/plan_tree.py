@@ -3,7 +3,7 @@ reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -108,20 +108,20 @@ class SparkNode:
 
     def walk(self) -> Iterator[SparkNode]:
         """This and all that is below it by children, each once; not what stands in other fields."""
-        return self._reached(whole=False)
+        return self.everything(lambda node: False)
 
-    def everything(self) -> Iterator[SparkNode]:
-        """This and all that is below it by children or in any field, each once."""
-        return self._reached(whole=True)
-
-    def _reached(self, *, whole: bool) -> Iterator[SparkNode]:
+    def everything(
+        self, reads_fields: Callable[[SparkNode], bool] = lambda node: True
+    ) -> Iterator[SparkNode]:
+        """This and all that is below it by children or in any field, each once; only the children
+        of a node whose fields are not to be read."""
         waiting, seen = [self], set[int]()
         while waiting:
             node = waiting.pop()
             if id(node) not in seen:
                 seen.add(id(node))
                 yield node
-                inner = nodes_in(node.fields) if whole else ()
+                inner = nodes_in(node.fields) if reads_fields(node) else ()
                 waiting += reversed((*node.children, *inner))
 
 
@@ -142,7 +142,7 @@ def place_refusals(node: SparkNode) -> Iterator[None]:
 
 
 def read_facts(node: SparkNode) -> ExpressionFacts | None:
-    """What a plan says of an expression; None of what is no value."""
+    """What a plan says of an expression; None of a node without a value, as of a relation."""
     if not node.type_text:
         return None
     determined = node.deterministic is not False

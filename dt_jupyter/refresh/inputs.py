@@ -78,7 +78,7 @@ class _ScanSource(Protocol):
         """The text of its relation."""
 
     def rows(self, scan: Scan) -> pa.Table | None:
-        """All its rows; None where they are not at hand."""
+        """All its rows; None where they are not in memory."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _Stored:
 
 @dataclass(frozen=True)
 class _Found:
-    """Rows at hand of a scan that a reduction replaced, by its mark."""
+    """Rows in memory of a scan that a reduction replaced, by its mark."""
 
     reading: Reading
     mark: str

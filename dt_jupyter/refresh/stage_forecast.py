@@ -80,8 +80,8 @@ class StageForecast:
         return self.texts.initial(make_renderer(self._scan, self._reads, sizes))
 
     def change(self) -> tuple[ForecastStatement, ...]:
-        """The statements of a change, in order; that of the change itself last. None of them where
-        there is no change."""
+        """The statements of a change, in order; that of the change itself last. Empty where nothing
+        changed."""
         found = list(self._texts(_Places(self._scan, self._state)))
         decisions = self._decisions([(name, rel) for name, rel, _ in found])
         return tuple(
