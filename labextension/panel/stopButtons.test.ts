@@ -7,6 +7,7 @@ import { followStops, type Stoppable } from './stopButtons';
 let node: HTMLElement;
 let status: string;
 let changed: () => void;
+let received: (context: unknown, message: object) => void;
 let did: string[];
 
 beforeEach(() => {
@@ -24,7 +25,8 @@ beforeEach(() => {
     interrupt: () => did.push('interrupt'),
   };
   const statusChanged = { connect: (slot: () => void) => (changed = slot) };
-  const page = { node, sessionContext: { session: { kernel }, statusChanged } };
+  const iopubMessage = { connect: (slot: typeof received) => (received = slot) };
+  const page = { node, sessionContext: { session: { kernel }, statusChanged, iopubMessage } };
   const session = {
     ask: (request: object) => {
       did.push(JSON.stringify(request));
@@ -48,6 +50,34 @@ test('a page shows the buttons of its kernel while that is busy', () => {
   status = 'idle';
   changed();
   expect([...node.classList]).toEqual(['dtj-front']);
+});
+
+function executionStatus(execution_state: string, msg_type = 'execute_request'): void {
+  const header = { msg_type: 'status' };
+  received(null, { header, parent_header: { msg_type }, content: { execution_state } });
+}
+
+const isBusy = () => node.classList.contains('dtj-busy');
+
+test('a message on the control channel does not hide the button of a cell that runs', () => {
+  executionStatus('busy');
+  expect(isBusy()).toBe(true);
+  executionStatus('idle', 'debug_request');
+  status = 'idle';
+  changed();
+  expect(isBusy()).toBe(true);
+  executionStatus('idle');
+  expect(isBusy()).toBe(false);
+});
+
+test('a kernel that restarts executes nothing', () => {
+  executionStatus('busy');
+  status = 'restarting';
+  changed();
+  expect(isBusy()).toBe(false);
+  status = 'busy';
+  changed();
+  expect(isBusy()).toBe(true);
 });
 
 test('a button interrupts the kernel, by the keyboard too', () => {

@@ -10,7 +10,10 @@ const BUTTON = 'dtj-stop';
 
 /** A document, as far as its buttons need it. */
 export type Stoppable = Pick<Document, 'node'> & {
-  readonly sessionContext: Pick<Document['sessionContext'], 'session' | 'statusChanged'>;
+  readonly sessionContext: Pick<
+    Document['sessionContext'],
+    'session' | 'statusChanged' | 'iopubMessage'
+  >;
 };
 
 /**
@@ -19,10 +22,8 @@ export type Stoppable = Pick<Document, 'node'> & {
  */
 export function followStops(document: Stoppable, sessionOf: () => Session | null): void {
   const { node, sessionContext } = document;
-  const mark = () => node.classList.toggle(BUSY, sessionContext.session?.kernel?.status === 'busy');
   node.classList.add(FRONT);
-  sessionContext.statusChanged.connect(mark);
-  mark();
+  followExecution(sessionContext, busy => node.classList.toggle(BUSY, busy));
   const pressed = (event: Event) => {
     const button = (event.target as Element).closest(`.${BUTTON}`);
     if (button === null || !isPress(event)) {
@@ -43,6 +44,35 @@ export function followStops(document: Stoppable, sessionOf: () => Session | null
   // Not the click: between press and release the output may be drawn again, with another button.
   node.addEventListener('mousedown', pressed, true);
   node.addEventListener('keydown', pressed, true);
+}
+
+/**
+ * Calls back with whether the kernel's main thread executes code, at once and after each change.
+ * The kernel's status is only that of its last message, and a message on the control channel makes
+ * it idle while a cell runs: it counts until a cell starts or ends.
+ */
+function followExecution(
+  context: Stoppable['sessionContext'],
+  report: (busy: boolean) => void,
+): void {
+  let executes: boolean | null = null;
+  const kernelStatus = () => context.session?.kernel?.status;
+  const update = () => report(executes ?? kernelStatus() === 'busy');
+  context.statusChanged.connect(() => {
+    if (kernelStatus() !== 'busy' && kernelStatus() !== 'idle') {
+      executes = null; // it restarts, or is gone
+    }
+    update();
+  });
+  context.iopubMessage.connect((_, message) => {
+    const parent = message.parent_header as { msg_type?: string };
+    if (message.header.msg_type === 'status' && parent.msg_type === 'execute_request') {
+      const { execution_state } = message.content as { execution_state: string };
+      executes = execution_state === 'busy';
+      update();
+    }
+  });
+  update();
 }
 
 function isPress(event: Event): boolean {
