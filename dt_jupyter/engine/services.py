@@ -20,7 +20,7 @@ from dt_jupyter.engine.context import Context, EngineState
 from dt_jupyter.engine.create import Creator
 from dt_jupyter.engine.event_tables import EventTables
 from dt_jupyter.engine.information_schema import CatalogTables
-from dt_jupyter.engine.own_spark import MEMORY, OWN
+from dt_jupyter.engine.own_spark import MEMORY, OWN, import_in_background, import_libraries
 from dt_jupyter.engine.remote_lake import home_layout, is_remote
 from dt_jupyter.engine.rename import TableNames
 from dt_jupyter.engine.rights.access import Access
@@ -277,7 +277,13 @@ def require_shared_disk(spark: SparkSession, layout: Layout) -> None:
 def start_session(lake: str | os.PathLike[str]) -> SparkSession:
     """The session that `Engine.connect` would start for the lake; its folders are made. DT-5103,
     DT-51xx (Java, Spark)."""
-    return local_session(lake_layout(lake).tables, memory=MEMORY, **OWN)
+    return _start(lake, MEMORY)
+
+
+def _start(lake: str | os.PathLike[str], memory: str) -> SparkSession:
+    """The active session, else a local one whose tables are made in the lake."""
+    import_libraries()
+    return local_session(lake_layout(lake).tables, memory=memory, **OWN)
 
 
 def replace_unused(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession | None:
@@ -297,7 +303,7 @@ def archive_classes() -> None:
 def own_session(lake: str | os.PathLike[str], memory: str) -> SparkSession:
     """The active session, else a local one whose tables are made in the lake; as
     `separate_names`."""
-    return separate_names(lake, local_session(lake_layout(lake).tables, memory=memory, **OWN))
+    return separate_names(lake, _start(lake, memory))
 
 
 def separate_names(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession:
@@ -339,6 +345,7 @@ def recover_lake(context: Context) -> None:
     context.streams.forward.sweep()
     start_telemetry(catalog)
     context.sessions.warm("default")
+    import_in_background()
 
 
 def _tell_rebuilt(catalog: Catalog, now: Timestamp) -> None:
