@@ -10,6 +10,7 @@ from typing import Any
 
 from dt_jupyter.ivm.expr import (
     EXPRESSIONS,
+    Between,
     Bracketed,
     Call,
     Case,
@@ -17,11 +18,13 @@ from dt_jupyter.ivm.expr import (
     Column,
     Element,
     Expr,
+    In,
     Infix,
     Literal,
     Postfix,
     Prefix,
     Raw,
+    Reference,
     SortOrder,
     walk_expression,
 )
@@ -230,9 +233,12 @@ _RULES: dict[type[Expr], Callable[[Any, _Parts], ColumnType]] = {
         ColumnType("boolean", parts[0].nullable) if e.op == "NOT" else parts[0]
     ),
     Postfix: _postfix,
+    In: lambda e, parts: _computed("boolean")(parts),
+    Between: lambda e, parts: _computed("boolean")(parts),
     Bracketed: _same,
     Element: _unknown,
     SortOrder: _same,
+    Reference: _unknown,
     Raw: _unknown,
 }
 assert set(_RULES) == set(EXPRESSIONS)

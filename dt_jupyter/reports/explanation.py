@@ -61,7 +61,7 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
-            steps.append(PlanStep(title, stage.sql.initial(render)))
+            steps.append(PlanStep(title, stage.sql.initial(render).sql))
     return Explanation(
         name,
         defined.mode,

@@ -3,13 +3,29 @@ from .dialect import (
     has_other_precedence as has_other_precedence,
     is_free_function as is_free_function,
 )
+from .emit.bag_sql import BagSql as BagSql
 from .emit.hashing import (
     content_hash as content_hash,
     exact_text as exact_text,
     hash_calls as hash_calls,
 )
+from .emit.query import (
+    AllColumns as AllColumns,
+    Generated as Generated,
+    Item as Item,
+    Joined as Joined,
+    Nested as Nested,
+    Over as Over,
+    Query as Query,
+    Relation as Relation,
+    Select as Select,
+    Table as Table,
+    TextQuery as TextQuery,
+    UnionAll as UnionAll,
+    tables_in as tables_in,
+)
 from .emit.render import Place as Place, Renderer as Renderer
-from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
+from .emit.state_sql import GroupSql as GroupSql, stage_sql as stage_sql
 from .grammar import statement_values as statement_values
 from .grammar.failing_rows import RowQuery as RowQuery, failing_row_queries as failing_row_queries
 from .grammar.functions import (

@@ -25,13 +25,15 @@ from dt_jupyter.evaluation import (
     windows,
 )
 from dt_jupyter.evaluation.groups import GROUPED
+from dt_jupyter.ivm import STAR, Call
 from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.spark import arrow_frame, confs
-from dt_jupyter.sql import content_hash
+from dt_jupyter.sql import Item, Select, Table, TextQuery, content_hash
 from tests.cases import some
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
 
 ROWS, EXPRESSIONS = 40, 160
+COUNTED = Select((Item(Call("COUNT", (STAR,)), "n", "n"),), Table("few"))
 HASHES = "{} AS h1, {} AS h2".format(*content_hash((n, t) for n, (t, _, _) in COLUMNS.items()))
 AS_A_RELATION = {
     "a join by commas": "SELECT a.k, a.d, b.s FROM a, b WHERE a.k = b.k AND a.i < b.l",
@@ -84,7 +86,7 @@ class Bench:
     evaluator: Evaluator
 
     def evaluated(self, text: str) -> pa.Table | None:
-        return self.evaluator(text, self.views, is_utc=True)
+        return self.evaluator(TextQuery(text), self.views, is_utc=True)
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +236,10 @@ def test_the_cases_of_all_letters(bench: Bench) -> None:
     arrow_frame(bench.spark, rows).createOrReplaceTempView("letters")
     text = "SELECT x, UPPER(x) AS u, LOWER(x) AS l FROM letters"
     views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
-    found, told = Evaluator(10_000)(text, views, is_utc=True), bench.spark.sql(text).toArrow()
+    found, told = (
+        Evaluator(10_000)(TextQuery(text), views, is_utc=True),
+        bench.spark.sql(text).toArrow(),
+    )
     bench.spark.catalog.dropTempView("letters")
     assert found is not None
     assert bag(found) == bag(told)
@@ -245,16 +250,22 @@ def test_other_letters_are_sparks(letter: str) -> None:
     rows = pa.table({"x": [letter]})
     views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
     for function in ("UPPER", "LOWER"):
-        assert Evaluator(10)(f"SELECT {function}(x) AS c FROM letters", views, is_utc=True) is None
+        assert (
+            Evaluator(10)(TextQuery(f"SELECT {function}(x) AS c FROM letters"), views, is_utc=True)
+            is None
+        )
 
 
 def test_local_time_in_another_zone_is_sparks(bench: Bench) -> None:
     items = ["hour(v)", "TO_DATE(v)", "DATE_TRUNC('DAY', v)", "year(w)", "DATEDIFF(v, y)"]
     for item in items:
         text = f"SELECT {item} AS c FROM a"
-        assert bench.evaluator(text, bench.views, is_utc=True) is not None
-        assert bench.evaluator(text, bench.views, is_utc=False) is None
-    assert bench.evaluator("SELECT hour(n) AS c FROM a", bench.views, is_utc=False) is not None
+        assert bench.evaluator(TextQuery(text), bench.views, is_utc=True) is not None
+        assert bench.evaluator(TextQuery(text), bench.views, is_utc=False) is None
+    assert (
+        bench.evaluator(TextQuery("SELECT hour(n) AS c FROM a"), bench.views, is_utc=False)
+        is not None
+    )
 
 
 OVERFLOWS = ["(l + 1 > 5)", "(l - 1 < 5)", "((- l) BETWEEN 1 AND 30)", "(i * 2 < 7)", "(t + t = 4)",
@@ -421,7 +432,7 @@ def test_relations_are_as_sparks(bench: Bench, text: str) -> None:
     bench.spark.conf.set("spark.sql.ansi.enabled", "true")
     rows, answer = bench.evaluated(text), bench.spark.sql(text).toArrow()
     shapes = {n: v.shape for n, v in bench.views.items()}
-    assert rows is not None, bench.evaluator.translated(text, shapes, is_utc=True)
+    assert rows is not None, bench.evaluator.translated(TextQuery(text), shapes, is_utc=True)
     assert rows.schema.types == answer.schema.types
     assert bag(rows) == bag(answer)
 
@@ -440,7 +451,7 @@ def test_decimals_in_another_session_are_sparks(
     def count() -> pa.Table | None:
         views = LocalViews(quick_spark, Evaluator(10))
         views.add("few", pa.table({"x": [1, 2]}))
-        return views.evaluate("SELECT COUNT(*) AS n FROM few")
+        return views.evaluate(COUNTED)
 
     with confs(quick_spark, {name: value}):
         assert count() is None

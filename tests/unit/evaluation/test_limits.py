@@ -20,10 +20,11 @@ from dt_jupyter.evaluation.expressions import Scalars, ScopeColumn
 from dt_jupyter.evaluation.kinds import BIGINT
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import SCALARS
+from dt_jupyter.sql import TextQuery
 from dt_jupyter.sql.emit.hashing import content_hash
 
 PLENTY = 1 << 30
-COUNTED = "SELECT COUNT(*) AS n FROM t"
+COUNTED = TextQuery("SELECT COUNT(*) AS n FROM t")
 
 
 def rows(count: int) -> dict[str, LocalRows]:
@@ -46,13 +47,13 @@ def test_more_rows_than_a_statement_of_few_may_have() -> None:
 
 def test_a_result_of_too_many_bytes() -> None:
     of_all, views = Evaluator(10), rows(300_000)
-    text = "SELECT x FROM t WHERE x >= 0"
+    text = TextQuery("SELECT x FROM t WHERE x >= 0")
     assert of_all.evaluate_whole(text, views, 1_000_000, never, is_utc=True) is None
     found = of_all.evaluate_whole(text, views, PLENTY, never, is_utc=True)
     assert found is not None
     assert found.num_rows == 300_000
     empty = of_all.evaluate_whole(
-        "SELECT x FROM t WHERE x < 0", views, 1_000_000, never, is_utc=True
+        TextQuery("SELECT x FROM t WHERE x < 0"), views, 1_000_000, never, is_utc=True
     )
     assert empty is not None
     assert (empty.num_rows, empty.column_names) == (0, ["x"])
@@ -61,7 +62,7 @@ def test_a_result_of_too_many_bytes() -> None:
 def test_a_statement_that_is_over() -> None:
     """It would take minutes."""
     of_all, views = Evaluator(10), rows(300_000)
-    text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
+    text = TextQuery("SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5")
     assert of_all.evaluate_whole(text, views, PLENTY, lambda: True, is_utc=True) is None
     found = of_all.evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
     assert found is not None
@@ -71,7 +72,7 @@ def test_a_statement_that_is_over() -> None:
 def test_a_statement_that_needs_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(evaluator._CONFIG, "memory_limit", "10MB")
     of_all, views = Evaluator(10), rows(1_000_000)
-    text = "SELECT x, COUNT(*) AS n FROM t GROUP BY x"
+    text = TextQuery("SELECT x, COUNT(*) AS n FROM t GROUP BY x")
     assert of_all.evaluate_whole(text, views, PLENTY, never, is_utc=True) is None
     found = of_all.evaluate_whole(COUNTED, views, PLENTY, never, is_utc=True)
     assert found is not None
@@ -111,14 +112,14 @@ def test_threads_share_connections_one_after_the_other(monkeypatch: pytest.Monke
 def test_what_is_too_deep_is_sparks() -> None:
     deep = " + ".join(["x"] * 2_000)
     shapes = {"t": rows(10)["t"].shape}
-    found = Evaluator(100).translated(f"SELECT {deep} AS s FROM t", shapes, is_utc=True)
+    found = Evaluator(100).translated(TextQuery(f"SELECT {deep} AS s FROM t"), shapes, is_utc=True)
     assert str(found) == "an expression that is too deep"
 
 
 def test_a_statement_of_few_rows_that_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluator, "_MOST_SECONDS", 0.3)
     few, views = Evaluator(1_000_000), rows(200_000)
-    text = "SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5"
+    text = TextQuery("SELECT COUNT(*) AS n FROM t a JOIN t b ON a.x + b.x > 5")
     assert few(text, views, is_utc=True) is None
     assert few(COUNTED, views, is_utc=True) is not None
 
@@ -139,7 +140,7 @@ def test_the_hash_of_a_row_of_many_columns_is_evaluated() -> None:
     table = pa.table({name: pa.array([1, None, 1], pa.int32()) for name in columns})
     kinds = tuple((f.name, arrow_value_kind(f.type)) for f in table.schema)
     found = Evaluator(10)(
-        f"SELECT {hashed} AS h FROM t", {"t": LocalRows(table, kinds)}, is_utc=True
+        TextQuery(f"SELECT {hashed} AS h FROM t"), {"t": LocalRows(table, kinds)}, is_utc=True
     )
     assert found is not None
     one, null, same = found["h"].to_pylist()

@@ -12,6 +12,7 @@ from dt_jupyter.ivm import AggregateCall, col, expr
 from dt_jupyter.ivm.aggregates import initial, keep, weighted
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sql import TextQuery
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(38, 0), (38, 18), (32, 4), (38, 27), (28, 2)])
@@ -33,7 +34,9 @@ def test_values_that_do_not_fit_are_counted(precision: int, scale: int) -> None:
     assert kept.outside
     for make, total in ((initial, 3 * unit), (weighted, -unit)):
         items = ", ".join(f"{make(s).sql(quote)} AS {quote(s.id)}" for s in kept.state)
-        found = Evaluator(10)(f"SELECT {items} FROM t", {"t": LocalRows(table, kinds)}, is_utc=True)
+        found = Evaluator(10)(
+            TextQuery(f"SELECT {items} FROM t"), {"t": LocalRows(table, kinds)}, is_utc=True
+        )
         assert found is not None, "it is Spark's"
         sums, counted, outside = found.to_pylist()[0].values()
         assert (sums, outside) == (total, 2)
