@@ -192,7 +192,7 @@ class Evaluator:
             return known
         found: Translation | LeftOut
         try:
-            found = translate(query.sql, shapes, is_utc=is_utc, takes=takes)
+            found = translate(query, shapes, is_utc=is_utc, takes=takes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         except RecursionError:

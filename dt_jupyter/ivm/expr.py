@@ -264,11 +264,11 @@ class Postfix(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class In(Expr):
+class InList(Expr):
     """`value IN (a, b)`."""
 
     value: Expr
-    items: tuple[Expr, ...]
+    options: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -335,10 +335,6 @@ def _case(e: Case) -> tuple[str | Expr, ...]:
     return (*found, " END")
 
 
-def _in(e: In) -> tuple[str | Expr, ...]:
-    return (e.value, " IN (", *separated(e.items), ")")
-
-
 def _reference(e: Reference) -> tuple[str | Expr, ...]:
     return (f"{e.relation}.{e.written}" if e.relation else e.written,)
 
@@ -364,7 +360,7 @@ _PRINTED: dict[type[Expr], Callable[[Any], tuple[str | Expr, ...]]] = {
     Infix: lambda e: (e.left, f" {e.op} ", e.right),
     Prefix: _prefix,
     Postfix: lambda e: (e.value, f" {e.op}"),
-    In: _in,
+    InList: lambda e: (e.value, " IN (", *separated(e.options), ")"),
     Between: lambda e: (e.value, " BETWEEN ", e.low, " AND ", e.high),
     Bracketed: lambda e: ("(", e.inner, ")"),
     Element: lambda e: (e.value, "[", e.key, "]"),

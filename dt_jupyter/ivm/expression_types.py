@@ -18,8 +18,8 @@ from dt_jupyter.ivm.expr import (
     Column,
     Element,
     Expr,
-    In,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
@@ -150,6 +150,7 @@ def _remainder(parts: _Parts) -> ColumnType:
     return ColumnType(widest(p.type for p in parts))
 
 
+_test = _computed("boolean")
 _CALLS: dict[str, Callable[[_Parts], ColumnType]] = {
     **dict.fromkeys(("count", "count_if", "xxhash64"), _always("bigint")),
     "unix_micros": _computed("bigint"),
@@ -233,8 +234,8 @@ _RULES: dict[type[Expr], Callable[[Any, _Parts], ColumnType]] = {
         ColumnType("boolean", parts[0].nullable) if e.op == "NOT" else parts[0]
     ),
     Postfix: _postfix,
-    In: lambda e, parts: _computed("boolean")(parts),
-    Between: lambda e, parts: _computed("boolean")(parts),
+    InList: lambda e, parts: _test(parts),
+    Between: lambda e, parts: _test(parts),
     Bracketed: _same,
     Element: _unknown,
     SortOrder: _same,

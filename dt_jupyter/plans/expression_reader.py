@@ -16,8 +16,8 @@ from dt_jupyter.ivm import (
     Column,
     Element,
     Expr,
-    In,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
@@ -208,7 +208,7 @@ class ExpressionReader:
     def in_list(self, node: SparkNode) -> Expr:
         if len(node.children) == 1:  # isin([]), which SQL does not write
             return Literal("FALSE")
-        return In(self.operand(node.child), self.list(node.children[1:]))
+        return InList(self.operand(node.child), self.list(node.children[1:]))
 
     def like(self, node: SparkNode) -> Expr:
         left, right = map(self.operand, node.children)

@@ -17,8 +17,8 @@ from dt_jupyter.ivm import (
     End,
     Expr,
     Filter,
-    In,
     Infix,
+    InList,
     Join,
     Literal,
     Origin,
@@ -56,7 +56,7 @@ class Bounds:
         if self.values is None:
             found: Expr = Between(x, Literal(self.least), Literal(self.greatest))
         else:
-            found = In(x, tuple(map(Literal, self.values))) if self.values else Literal("FALSE")
+            found = InList(x, tuple(map(Literal, self.values))) if self.values else Literal("FALSE")
         return Infix(found, "OR", Postfix(x, "IS NULL")) if null_safe and self.null else found
 
 

@@ -106,7 +106,7 @@ class StageRun:
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
-        self.texts = StageTexts(self.compiled, self.step, self.region)
+        self.texts = StageTexts(self.spark, self.compiled, self.step, self.region)
         self.size = self.texts.size
         whole = self.step.statement is StageStatement.INITIALISE
         self.reading = Reading(

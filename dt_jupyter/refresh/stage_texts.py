@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
-from dt_jupyter.ivm import LARGE, Prefix, Raw, Rel, Scan, Sizes, monotone
+from dt_jupyter.ivm import LARGE, Bracketed, Prefix, Rel, Scan, Sizes, monotone
 from dt_jupyter.lake import Added, TableLog, Unchanged
 from dt_jupyter.refresh.frozen_rows import KeptRegion
 from dt_jupyter.refresh.observation import rows_of
@@ -25,6 +26,9 @@ from dt_jupyter.sql import (
     TextQuery,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 FindGroups = Callable[[Query, GroupSql], tuple[Query, str]]
 """The touched groups, from the query that computes them, and the relation of the state that they
 are merged into."""
@@ -34,6 +38,7 @@ are merged into."""
 class StageTexts:
     """`region` is the frozen region of the dynamic table, where the stage is its own."""
 
+    spark: SparkSession
     compiled: CompiledStage
     step: StageStep
     region: KeptRegion | None = None
@@ -76,7 +81,7 @@ class StageTexts:
         it and what leaves it changes nothing."""
         if self.region is None:
             return rows
-        kept = Prefix("NOT", Raw((self.region.condition,)))
+        kept = Prefix("NOT", Bracketed(self.region.read(self.spark)))
         return Select((AllColumns(),), Nested(rows), kept, tall=True)
 
 

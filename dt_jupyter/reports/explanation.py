@@ -198,7 +198,7 @@ class _PlanPrinter:
         own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
         return StageForecast(
             self.spark,
-            StageTexts(stage, step, self._region(whole=new) if public else None),
+            StageTexts(self.spark, stage, step, self._region(whole=new) if public else None),
             self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
             self.evaluator,

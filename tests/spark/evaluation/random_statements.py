@@ -110,7 +110,7 @@ class Expressions:
         if depth and self.random.randrange(2):
             unit = pick(("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"))
             return f"DATE_TRUNC('{unit}', {self.zoned(0)})"
-        return pick(("v", "w"))
+        return pick(("v", "w", "TO_TIMESTAMP(v)"))
 
     def double(self, depth: int) -> str:
         pick = self.random.choice
@@ -167,7 +167,7 @@ class Expressions:
         if kind == 6:
             return f"NULLIF({a}, {b})"
         if kind == 0:
-            return f"COALESCE({a}, {b})"
+            return f"{self.random.choice(('COALESCE', 'NVL'))}({a}, {b})"
         if kind == 1:
             return f"CASE WHEN {self.condition(depth - 1)} THEN {a} ELSE {b} END"
         if kind == 2:
