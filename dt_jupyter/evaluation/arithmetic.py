@@ -27,6 +27,13 @@ def negative(s: Scalars, inner: Expr) -> Value:
     raise LeftOut(f"the negative of {value.kind.name}")  # Spark rounds that of a long decimal
 
 
+def _positive(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
+    if not value.kind.is_number:
+        raise LeftOut(f"POSITIVE of {value.kind.name}")
+    return Value(f"({value.sql})", value.kind, value.literal)
+
+
 def _absolute(s: Scalars, call: Call) -> Value:
     value = s(call.args[0])
     if value.kind.is_integer or value.kind == DOUBLE:
@@ -183,6 +190,7 @@ OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
 }
 ARITHMETIC: Mapping[str, CallRule] = {
     "abs": CallRule(_absolute),
+    "positive": CallRule(_positive),
     "round": CallRule(_rounded, 1, 2),
     "isnan": CallRule(_is_nan),
 }

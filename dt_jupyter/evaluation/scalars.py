@@ -15,7 +15,7 @@ from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.literals import literal_value
 from dt_jupyter.evaluation.row_hashes import hash_of_view
-from dt_jupyter.evaluation.texts import TEXTS, like, pipe
+from dt_jupyter.evaluation.texts import TEXTS, like
 from dt_jupyter.evaluation.times import TIMES
 from dt_jupyter.ivm import (
     Between,
@@ -103,7 +103,6 @@ _OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
     **dict.fromkeys(_COMPARISONS, _comparison),
     "AND": _logic,
     "OR": _logic,
-    "||": pipe,
     "LIKE": like,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from dt_jupyter.evaluation import exact
 from dt_jupyter.evaluation.expressions import CallRule, Scalars, Value, natural_number
@@ -26,15 +26,9 @@ def like(s: Scalars, node: Infix) -> Value:
     return Value(f"({value.sql} LIKE {quoted_text(pattern)})", BOOLEAN)
 
 
-def pipe(s: Scalars, node: Infix) -> Value:
-    return _joined([s(node.left), s(node.right)])
-
-
 def _concat(s: Scalars, call: Call) -> Value:
-    return _joined([s(a) for a in call.args])
-
-
-def _joined(values: Sequence[Value]) -> Value:
+    """Also `||`, as Spark calls it."""
+    values = [s(a) for a in call.args]
     for value in values:
         if not (value.kind == STRING or value.kind.is_integer):
             raise LeftOut(f"|| of {value.kind.name}")

@@ -118,7 +118,7 @@ TIMES: Mapping[str, CallRule] = {
     "date_part": CallRule(_named_part, 2, 2),
     "to_date": CallRule(_as_day),
     "to_timestamp": CallRule(_as_moment),
-    **dict.fromkeys(("date_add", "date_sub"), CallRule(_days_later, 2, 2)),
+    **dict.fromkeys(("dateadd", "date_sub"), CallRule(_days_later, 2, 2)),
     "datediff": CallRule(_days_between, 2, 2),
     "date_trunc": CallRule(_truncated, 2, 2),
 }

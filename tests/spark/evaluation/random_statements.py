@@ -124,7 +124,9 @@ class Expressions:
         if kind == 2:
             return f"CAST({pick((self.number(depth - 1), 'p'))} AS DOUBLE)"
         if kind == 3:
-            return pick((f"(- {self.double(0)})", f"ABS({self.double(depth - 1)})"))
+            return pick(
+                (f"(+ {self.double(0)})", f"(- {self.double(0)})", f"ABS({self.double(depth - 1)})")
+            )
         if kind == 4:
             return f"({pick(INTEGERS)} / {pick((*INTEGERS, '3'))})"
         return self.choice(self.double, depth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from dt_jupyter.evaluation import LeftOut
@@ -22,15 +23,18 @@ from dt_jupyter.ivm import (
     walk_expression,
 )
 from dt_jupyter.model import quote
+from dt_jupyter.spark import confs
 
-B, I, S = (tuple(map(col, names)) for names in ("bde", "ijk", "stu"))
+BOOLS, INTS, TEXTS = (tuple(map(col, names)) for names in ("bde", "ijk", "stu"))
 OPERATORS = {
-    "AND": B, "OR": B, "=": B, "<>": B, "<": B, "<=>": B, "IS DISTINCT FROM": B, "+": I, "-": I,
-    "*": I, "%": I, "DIV": I, "||": S, "LIKE": S,
-}  # fmt: skip
-ROWS = """SELECT * FROM VALUES (true, false, 3, 7, 2, 'a', '%', 'aa'), (false, true, 5, -2, 9, '', 'a',
-'true'), (NULL, true, 1, 1, 4, 'b', '_', 'b'), (true, NULL, 8, 3, 5, 'true', 't%', '')
-AS v(b, d, i, j, k, s, t, u) LATERAL VIEW explode(array(true, false, NULL)) x AS e"""
+    **dict.fromkeys(("AND", "OR", "=", "<>", "<", "<=>", "IS DISTINCT FROM"), BOOLS),
+    **dict.fromkeys(("+", "-", "*", "%", "DIV"), INTS),
+    **dict.fromkeys(("||", "LIKE"), TEXTS),
+}
+ROWS = """SELECT * FROM VALUES (true, false, 3, 7, 2, 'a', '%', 'aa'),
+(false, true, 5, -2, 9, '', 'a', 'true'), (NULL, true, 1, 1, 4, 'b', '_', 'b'),
+(true, NULL, 8, 3, 5, 'true', 't%', '') AS v(b, d, i, j, k, s, t, u)
+LATERAL VIEW explode(array(true, false, NULL)) x AS e"""
 LEAST = 150
 """Of the expressions so many have no brackets that they need."""
 
@@ -44,12 +48,10 @@ def expressions() -> Iterator[Expr]:
         inner = Infix(of[0], op, of[1])
         yield from (Postfix(inner, "IS NULL"), Prefix("NOT", inner), InList(inner, of[1:]))
         yield from (Between(of[2], inner, of[1]), Between(inner, of[2], of[0]))
-        yield from (
-            Infix(Postfix(of[0], "IS NULL"), op, B[1]),
-            Infix(B[1], op, Prefix("NOT", B[0])),
-        )
-        yield from (Prefix("-", inner), Infix(Prefix("-", I[0]), op, I[1]))
-        yield Infix(InList(I[0], (Literal("1"),)), op, B[0])
+        asked, negated = Postfix(of[0], "IS NULL"), Prefix("NOT", BOOLS[0])
+        yield from (Infix(asked, op, BOOLS[1]), Infix(BOOLS[1], op, negated))
+        yield from (Prefix("-", inner), Infix(Prefix("-", INTS[0]), op, INTS[1]))
+        yield Infix(InList(INTS[0], (Literal("1"),)), op, BOOLS[0])
 
 
 def with_brackets(e: Expr) -> Expr:
@@ -66,21 +68,20 @@ def is_whole(e: Expr) -> bool:
 
 
 def test_what_needs_no_brackets_is_what_spark_reads(spark: SparkSession) -> None:
-    spark.sql(ROWS).createOrReplaceTempView("odd")
     whole = [e for e in expressions() if is_whole(e)]
     assert len(whole) > LEAST
-    typed = [e for e in whole if has_type(spark, with_brackets(e))]
-    assert len(typed) > LEAST / 2
-    items = [f"({e.sql(quote)}) <=> {with_brackets(e).sql(quote)}" for e in typed]
-    found = spark.sql(f"SELECT {', '.join(items)} FROM odd").collect()
+    with confs(spark, {"spark.sql.ansi.enabled": "false"}):
+        spark.sql(ROWS).createOrReplaceTempView("odd")
+        typed = [e for e in whole if has_type(spark, with_brackets(e))]
+        assert len(typed) > LEAST / 2
+        items = [f"({e.sql(quote)}) <=> {with_brackets(e).sql(quote)}" for e in typed]
+        found = spark.sql(f"SELECT {', '.join(items)} FROM odd").collect()
     assert found
     wrong = {typed[i].sql(str) for row in found for i, same in enumerate(row) if not same}
     assert not wrong
 
 
 def has_type(spark: SparkSession, e: Expr) -> bool:
-    from pyspark.errors import AnalysisException
-
     try:
         spark.sql(f"SELECT {e.sql(quote)} FROM odd")
     except AnalysisException:
