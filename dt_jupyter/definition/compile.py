@@ -138,9 +138,9 @@ def compile_query(
         public = stage is made[-1]
         own = types if public else _output_types(stage, analysed)
         sql = stage_sql(stage, own, definition.added if public else ())
-        text = sql.initial(Renderer(place))
-        whole = sql.numbered(text, 1) if isinstance(sql, BagSql) else text
-        table = answers.schema(spark, whole)
+        rows = sql.initial(Renderer(place))
+        whole = sql.numbered(rows, 1) if isinstance(sql, BagSql) else rows
+        table = answers.schema(spark, whole.sql)
         _require_storable(spark, table, hidden=not public)
         known[stage.id] = table
         stages.append(CompiledStage(stage, sql, table))

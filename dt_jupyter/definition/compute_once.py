@@ -26,6 +26,7 @@ from dt_jupyter.ivm import (
     Filter,
     Generate,
     Join,
+    Literal,
     Match,
     PerOperator,
     Project,
@@ -41,7 +42,6 @@ from dt_jupyter.ivm import (
     col,
     equality,
     equivalent,
-    expr,
     innermost_calls,
     prune,
     refuse,
@@ -224,7 +224,7 @@ class _Once:
         def name(part: str) -> str:
             return hidden(f"f{n}_{part}")
 
-        args = tuple((name(f"a{i}"), a) for i, a in enumerate(call.args or (expr("0"),)))
+        args = tuple((name(f"a{i}"), a) for i, a in enumerate(call.args or (Literal("0"),)))
         given = Project(rel, (*_columns(rel), *args))
         types = self.types(given)
         ids = [i for i, _ in args]

@@ -55,8 +55,8 @@ class KeptValues:
         return self._computed(stage)
 
     def _computed(self, stage: CompiledStage) -> str:
-        text = stage.sql.initial(Renderer(self._place))
-        return f"(\n{text if isinstance(stage.sql, GroupSql) else stage.sql.numbered(text, 1)}\n)"
+        rows = stage.sql.initial(Renderer(self._place))
+        return f"(\n{rows if isinstance(stage.sql, GroupSql) else stage.sql.numbered(rows, 1)}\n)"
 
 
 def kept_functions(sql: GroupSql | BagSql) -> tuple[str, ...]:

@@ -5,40 +5,21 @@ Doubles are computed as IEEE 754 has it, by both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from sqlglot import exp
+from collections.abc import Callable, Mapping
 
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value
-from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, ValueKind
+from dt_jupyter.evaluation.expressions import CallRule, Scalars, Value
+from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
-from dt_jupyter.evaluation.times import day_of, moved_date
+from dt_jupyter.evaluation.literals import cast_kind, literal_value
+from dt_jupyter.evaluation.times import day_of, is_interval, moved_date
+from dt_jupyter.ivm import Call, Cast, Expr, Infix, Literal
 
 
-def literal_number(text: str) -> Value:
-    """A number as it stands in a query."""
-    digits = text.removeprefix("-")
-    if digits.isdigit():
-        value = int(text)
-        for kind, bits in ((INT, 31), (BIGINT, 63)):
-            if -(1 << bits) <= value < 1 << bits:
-                return Value(f"CAST({text} AS {kind.sql})", kind, text)
-    whole, point, fraction = digits.partition(".")
-    if not point or not (whole + fraction).isdigit():
-        raise LeftOut(f"the number {text}")
-    scale = len(fraction)
-    precision = max(len((whole + fraction).lstrip("0")), scale)
-    if not fraction or precision > kinds.MOST_DIGITS:
-        raise LeftOut(f"the number {text}")
-    kind = kinds.decimal(precision, scale)
-    return Value(f"CAST('{text}' AS {kind.sql})", kind, text)
-
-
-def _negative(s: Scalars, node: exp.Expr) -> Value:
-    if isinstance(node.this, exp.Literal) and not node.this.is_string:
-        return literal_number(f"-{node.this.this}")
-    value = s(node.this)
+def negative(s: Scalars, inner: Expr) -> Value:
+    if isinstance(inner, Literal) and inner.text[:1].isdigit():
+        return literal_value(f"-{inner.text}")
+    value = s(inner)
     if value.kind.is_integer:
         return Value(f"(CAST(0 AS {value.kind.sql}) - {value.sql})", value.kind)
     if value.kind == DOUBLE:
@@ -46,30 +27,28 @@ def _negative(s: Scalars, node: exp.Expr) -> Value:
     raise LeftOut(f"the negative of {value.kind.name}")  # Spark rounds that of a long decimal
 
 
-def _absolute(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
+def _positive(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
+    if not value.kind.is_number:
+        raise LeftOut(f"POSITIVE of {value.kind.name}")
+    return Value(f"({value.sql})", value.kind, value.literal)
+
+
+def _absolute(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
     if value.kind.is_integer or value.kind == DOUBLE:
         return Value(f"abs({value.sql})", value.kind)
     raise LeftOut(f"ABS of {value.kind.name}")
 
 
-def _plus_or_minus(s: Scalars, node: exp.Expr) -> Value:
-    operator = "+" if isinstance(node, exp.Add) else "-"
-    if isinstance(node.expression, exp.Interval):
-        return moved_date(s, node, operator)
-    return _arithmetic(s, operator, node)
+def _plus_or_minus(s: Scalars, node: Infix) -> Value:
+    if is_interval(node.right):
+        return moved_date(s, node)
+    return _arithmetic(s, node)
 
 
-def _times(s: Scalars, node: exp.Expr) -> Value:
-    return _arithmetic(s, "*", node)
-
-
-def _over(s: Scalars, node: exp.Expr) -> Value:
-    return _arithmetic(s, "/", node)
-
-
-def _arithmetic(s: Scalars, operator: str, node: exp.Expr) -> Value:
-    left, right = s(node.this), s(node.expression)
+def _arithmetic(s: Scalars, node: Infix) -> Value:
+    left, operator, right = s(node.left), node.op, s(node.right)
     both = (left.kind, right.kind)
     if DOUBLE in both or (operator == "/" and not any(k.is_decimal for k in both)):
         return _of_doubles(s, operator, left, right)
@@ -126,8 +105,8 @@ def _digits_of(value: Value) -> ValueKind:
     return kinds.as_decimal(value.kind)
 
 
-def _whole_quotient(s: Scalars, node: exp.Expr) -> Value:
-    left, right = s(node.this), s(node.expression)
+def _whole_quotient(s: Scalars, node: Infix) -> Value:
+    left, right = s(node.left), s(node.right)
     if left.kind.is_integer and right.kind.is_integer:
         a, b = s.cast(left, BIGINT), s.cast(right, BIGINT)
         return _divided(a, "//", b, BIGINT)
@@ -137,23 +116,23 @@ def _whole_quotient(s: Scalars, node: exp.Expr) -> Value:
     return s.call("whole", function, args, BIGINT)
 
 
-def _remainder(s: Scalars, node: exp.Expr) -> Value:
-    left, right = s(node.this), s(node.expression)
+def _remainder(s: Scalars, node: Infix) -> Value:
+    left, right = s(node.left), s(node.right)
     if not (left.kind.is_integer and right.kind.is_integer):
         raise LeftOut(f"a remainder of {left.kind.name}")
     (a, b), kind = s.together([left, right])
     return _divided(a, "%", b, kind)
 
 
-def _rounded(s: Scalars, node: exp.Expr) -> Value:
+def _rounded(s: Scalars, call: Call) -> Value:
     """Of decimals; a double is rounded by its decimal digits, which Java's releases differ in."""
-    value, places = s(node.this), node.args.get("decimals")
-    if places is None:
-        wanted = 0
-    elif isinstance(places, exp.Literal) and not places.is_string and places.this.isdigit():
-        wanted = int(places.this)
-    else:
-        raise LeftOut("ROUND to other places")
+    value, *places = s(call.args[0]), *call.args[1:]
+    wanted = 0
+    if places:
+        (place,) = places
+        if not (isinstance(place, Literal) and place.text.isdigit()):
+            raise LeftOut("ROUND to other places")
+        wanted = int(place.text)
     if not value.kind.is_decimal:
         raise LeftOut(f"ROUND of {value.kind.name}")
     scale = min(wanted, value.kind.scale)
@@ -162,8 +141,8 @@ def _rounded(s: Scalars, node: exp.Expr) -> Value:
     return s.call("rounded", exact.rounded(value.kind, kind), (value,), kind)
 
 
-def _is_nan(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
+def _is_nan(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
     if value.kind != DOUBLE:
         raise LeftOut(f"ISNAN of {value.kind.name}")
     return Value(f"COALESCE(isnan({value.sql}), FALSE)", BOOLEAN)
@@ -172,15 +151,13 @@ def _is_nan(s: Scalars, node: exp.Expr) -> Value:
 # -- casts -----------------------------------------------------------------------------------------
 
 
-def _cast(s: Scalars, node: exp.Expr) -> Value:
-    type_ = node.args["to"].sql("spark").lower().replace(" ", "")
-    value, kind = s(node.this), kinds.value_kind(type_)
-    if kind is None:
-        raise LeftOut(f"a cast to {type_}")
+def cast(s: Scalars, node: Cast) -> Value:
+    """CAST, and TRY_CAST: what fails is Spark's."""
+    value, kind = s(node.value), cast_kind(node.type)
     if value.kind in (kind, kinds.VOID):
         return Value(f"CAST({value.sql} AS {kind.sql})", kind)
     if kind == DATE:
-        return day_of(s, node.this)
+        return day_of(s, node.value)
     if value.kind.is_number and kind.is_number:
         return _cast_number(s, value, kind)
     if value.kind == BOOLEAN and kind.is_integer:
@@ -203,18 +180,17 @@ def _cast_number(s: Scalars, value: Value, kind: ValueKind) -> Value:
     return Value(s.cast(value, kind), kind)
 
 
-_QUOTIENT = frozenset({"this", "expression", "typed", "safe"})
-ARITHMETIC: Mapping[type[exp.Expr], ScalarRule] = {
-    exp.Neg: ScalarRule(_negative),
-    exp.Abs: ScalarRule(_absolute),
-    exp.Add: ScalarRule(_plus_or_minus),
-    exp.Sub: ScalarRule(_plus_or_minus),
-    exp.Mul: ScalarRule(_times),
-    exp.Div: ScalarRule(_over, _QUOTIENT),
-    exp.IntDiv: ScalarRule(_whole_quotient),
-    exp.Mod: ScalarRule(_remainder),
-    exp.Round: ScalarRule(_rounded, frozenset({"this", "decimals"})),
-    exp.IsNan: ScalarRule(_is_nan),
-    exp.Cast: ScalarRule(_cast, frozenset({"this", "to"})),
-    exp.TryCast: ScalarRule(_cast, frozenset({"this", "to", "requires_string"})),
+OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
+    "+": _plus_or_minus,
+    "-": _plus_or_minus,
+    "*": _arithmetic,
+    "/": _arithmetic,
+    "DIV": _whole_quotient,
+    "%": _remainder,
+}
+ARITHMETIC: Mapping[str, CallRule] = {
+    "abs": CallRule(_absolute),
+    "positive": CallRule(_positive),
+    "round": CallRule(_rounded, 1, 2),
+    "isnan": CallRule(_is_nan),
 }

@@ -18,6 +18,7 @@ from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.row_hashes import compute_hashes
 from dt_jupyter.evaluation.statement_way import StatementFacts, WayDecision, decide_way
 from dt_jupyter.evaluation.statements import Translation, ViewShape, translate
+from dt_jupyter.sql import Query
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,18 +136,18 @@ class Evaluator:
         self._known: Cache[_Statement, Translation | LeftOut] = Cache(self.memory, "statements")
 
     def __call__(
-        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool
+        self, query: Query, views: Mapping[str, LocalRows], *, is_utc: bool
     ) -> pa.Table | None:
         """The rows of a statement over these views, in the types in which Spark gives them; None:
         it is Spark's. `is_utc`: the session's time zone is UTC."""
         few = sum(v.rows.num_rows for v in views.values()) < _WATCHED_ROWS
-        found = self._decide(text, views, is_utc=is_utc, takes=few)
+        found = self._decide(query, views, is_utc=is_utc, takes=few)
         if isinstance(found, WayDecision):
             return None
         return self._run(found, views, _few_rows if few else _rows_in_time, few=few)
 
     def _decide(
-        self, text: str, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool
+        self, query: Query, views: Mapping[str, LocalRows], *, is_utc: bool, takes: bool
     ) -> Translation | WayDecision:
         """The statement to run here, or why it is Spark's; one over too many rows is not
         translated."""
@@ -154,14 +155,14 @@ class Evaluator:
         decision = decide_way(facts, self.most_rows)
         if not decision.is_here:
             return decision
-        found = self.translated(text, _shapes(views), is_utc=is_utc, takes=takes)
+        found = self.translated(query, _shapes(views), is_utc=is_utc, takes=takes)
         if isinstance(found, LeftOut):
             return decide_way(replace(facts, left_out=found.what), self.most_rows)
         return found
 
     def evaluate_whole(
         self,
-        text: str,
+        query: Query,
         views: Mapping[str, LocalRows],
         most_bytes: int,
         over: Callable[[], bool],
@@ -170,7 +171,7 @@ class Evaluator:
     ) -> pa.Table | None:
         """As a call, over however many rows; None also where the result has more bytes, or
         another thread finds that it is `over()`: Spark puts aside what it cannot hold."""
-        found = self.translated(text, _shapes(views), is_utc=is_utc)
+        found = self.translated(query, _shapes(views), is_utc=is_utc)
         if isinstance(found, LeftOut):
             return None
 
@@ -181,17 +182,17 @@ class Evaluator:
         return self._run(found, views, fetch, few=False)
 
     def translated(
-        self, text: str, shapes: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
+        self, query: Query, shapes: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
     ) -> Translation | LeftOut:
         """The statement over views of these shapes in DuckDB's words, or what in it is left to
         Spark; `takes` as `translate` has it."""
-        key = (text, frozenset(shapes.items()), is_utc, takes)
+        key = (query.sql, frozenset(shapes.items()), is_utc, takes)
         known = self._known.get(key)
         if known is not None:
             return known
         found: Translation | LeftOut
         try:
-            found = translate(text, shapes, is_utc=is_utc, takes=takes)
+            found = translate(query, shapes, is_utc=is_utc, takes=takes)
         except LeftOut as left_out:
             found = left_out.with_traceback(None)
         except RecursionError:

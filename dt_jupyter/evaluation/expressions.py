@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-
-from sqlglot import exp
+from typing import Any
 
 from dt_jupyter.evaluation import exact, kinds
+from dt_jupyter.evaluation.brackets import require_brackets
 from dt_jupyter.evaluation.kinds import BOOLEAN, DOUBLE, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.ivm import Call, Expr, Literal
+from dt_jupyter.model import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +108,23 @@ class ViewHashes:
         return self.names.setdefault(of, f"x{len(self.names)}")
 
 
-OPERANDS = frozenset({"this", "expression"})
+@dataclass(frozen=True, slots=True)
+class CallRule:
+    """How calls of a function are translated, and how many arguments they may have."""
+
+    translate: Callable[[Scalars, Call], Value]
+    least: int = 1
+    most: int | None = 1
+    distinct: bool = False
+    """Whether DISTINCT may stand before its argument."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarRule:
-    """How a node is translated, and the parts that it may have."""
+class Rules:
+    """By the class of a node, and for calls by the name of the function."""
 
-    translate: Callable[[Scalars, exp.Expr], Value]
-    parts: frozenset[str] = OPERANDS
-
-
-Rules = Mapping[type[exp.Expr], ScalarRule]
+    nodes: Mapping[type[Expr], Callable[[Scalars, Any], Value]]
+    calls: Mapping[str, CallRule]
 
 
 @dataclass
@@ -142,14 +149,23 @@ class Scalars:
             for column in self.columns:
                 self.by_name.setdefault(column.name, []).append(column)
 
-    def __call__(self, node: exp.Expr) -> Value:
-        rule = self.rules.get(type(node))
+    def __call__(self, node: Expr) -> Value:
+        rule = self.rules.nodes.get(type(node))
         if rule is None:
             raise LeftOut(node_name(node))
-        parts = [k for k, v in node.args.items() if v not in (None, False, [])]
-        if others := [k for k in parts if k not in rule.parts]:
-            raise LeftOut(f"{node_name(node)} with {', '.join(others)}")
-        return rule.translate(self, node)
+        require_brackets(node)
+        return rule(self, node)
+
+    def called(self, call: Call) -> Value:
+        """A call by the rule of its function."""
+        rule, name, count = self.rules.calls.get(call.function), node_name(call), len(call.args)
+        if rule is None:
+            raise LeftOut(name)
+        if call.distinct and not rule.distinct:
+            raise LeftOut(f"{name} with DISTINCT")
+        if count < rule.least or (rule.most is not None and count > rule.most):
+            raise LeftOut(f"{name} of {count_of(count, 'argument')}")
+        return rule.translate(self, call)
 
     def find(self, name: str, qualifier: str) -> Sequence[ScopeColumn]:
         """The columns of that name, of any relation where the qualifier is empty."""
@@ -185,26 +201,21 @@ class Scalars:
             kind = kinds.common(kind, value.kind)
         return [self.cast(v, kind) for v in values], kind
 
-    def condition(self, node: exp.Expr) -> str:
+    def condition(self, node: Expr) -> str:
         value = self(node)
         if value.kind != BOOLEAN:
             raise LeftOut(f"{value.kind.name} as a condition")
         return value.sql
 
 
-def has_only(node: exp.Expr, *parts: str) -> bool:
-    """Whether a node has no other parts."""
-    return all(k in parts for k, v in node.args.items() if v not in (None, [], False))
-
-
-def natural_number(node: exp.Expr | None) -> int | None:
+def natural_number(node: Expr) -> int | None:
     """The whole number from 1 on that stands there; None for anything else."""
-    if not isinstance(node, exp.Literal) or node.is_string or not node.this.isdigit():
+    if not isinstance(node, Literal) or not node.text.isdigit():
         return None
-    number = int(node.this)
+    number = int(node.text)
     return number if 0 < number < 1 << 31 else None
 
 
-def node_name(node: exp.Expr) -> str:
-    name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
-    return name.upper()
+def node_name(node: Expr) -> str:
+    """What a message calls a node: the name of a function, the words of an operator."""
+    return node.word.removesuffix("()").upper() or "an expression of another form"

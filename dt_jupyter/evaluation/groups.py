@@ -10,46 +10,43 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from sqlglot import exp
-
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value, node_name
+from dt_jupyter.evaluation.expressions import CallRule, Rules, Scalars, Value, node_name
 from dt_jupyter.evaluation.kinds import BIGINT, DOUBLE
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import SCALARS
+from dt_jupyter.ivm import STAR, Call
 
 _EXACT_IN_DOUBLES = 1 << 53
 
 
-def _sum(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
+def _sum(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
     if value.kind == DOUBLE and not s.over:
         return Value(f"SUM({value.sql})", DOUBLE)
     kind = kinds.sum_kind(value.kind)
     return Value(f"CAST(SUM({value.sql}){s.over} AS {kind.sql})", kind)
 
 
-def _count(s: Scalars, node: exp.Expr) -> Value:
-    this = node.this
-    if isinstance(this, exp.Star) and not any(this.args.values()):
+def _count(s: Scalars, call: Call) -> Value:
+    (arg,) = call.args
+    if arg == STAR:
         return Value(f"COUNT(*){s.over}", BIGINT)
-    if isinstance(this, exp.Distinct):
-        if len(this.expressions) != 1 or this.args.get("on") or s.over:
-            raise LeftOut("COUNT(DISTINCT) of several columns")
-        value = s(this.expressions[0])
-        if not value.kind.is_compared:
-            raise LeftOut(f"COUNT(DISTINCT) of {value.kind.name}")
-        return Value(f"COUNT(DISTINCT {value.sql})", BIGINT)
-    if node.expressions:
-        raise LeftOut("COUNT of several columns")
-    return Value(f"COUNT({s(this).sql}){s.over}", BIGINT)
+    value = s(arg)
+    if not call.distinct:
+        return Value(f"COUNT({value.sql}){s.over}", BIGINT)
+    if s.over:
+        raise LeftOut("COUNT(DISTINCT) over a window")
+    if not value.kind.is_compared:
+        raise LeftOut(f"COUNT(DISTINCT) of {value.kind.name}")
+    return Value(f"COUNT(DISTINCT {value.sql})", BIGINT)
 
 
-def _extreme(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
+def _extreme(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
     if not value.kind.is_compared:
         raise LeftOut(f"an extreme of {value.kind.name}")
-    extreme = f"{node_name(node)}({value.sql}){s.over}"
+    extreme = f"{node_name(call)}({value.sql}){s.over}"
     if not value.kind.is_float:
         return Value(extreme, value.kind)
     zero = f"bool_or({value.sql} = 0 AND {{}}signbit({value.sql})){s.over}"
@@ -57,16 +54,16 @@ def _extreme(s: Scalars, node: exp.Expr) -> Value:
     return Value(f"CASE WHEN {either} THEN error('0.0 or -0.0') ELSE {extreme} END", value.kind)
 
 
-def _first(s: Scalars, node: exp.Expr) -> Value:
-    value = s(node.this)
+def _first(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
     if value.kind == kinds.VOID:
         raise LeftOut("FIRST of NULL")
     row = f"FIRST({value.place.row})" if value.place is not None else ""
     return Value(f"FIRST({value.sql})", value.kind, place=value.place, row=row)
 
 
-def _average(s: Scalars, node: exp.Expr) -> Value:
-    value, total = s(node.this), _sum(s, node)
+def _average(s: Scalars, call: Call) -> Value:
+    value, total = s(call.args[0]), _sum(s, call)
     counted = Value(f"COUNT({value.sql}){s.over}", BIGINT)
     if value.kind.is_integer:
         return _average_of_integers(s, value, counted)
@@ -96,20 +93,17 @@ def _average_of_integers(s: Scalars, value: Value, counted: Value) -> Value:
     )
 
 
-def _over_rows(translate: Callable[[Scalars, exp.Expr], Value]) -> Callable[..., Value]:
+def _over_rows(translate: Callable[[Scalars, Call], Value]) -> Callable[[Scalars, Call], Value]:
     """What an aggregate is of has no aggregate in it."""
-    return lambda s, node: translate(replace(s, rules=SCALARS), node)
+    return lambda s, call: translate(replace(s, rules=SCALARS), call)
 
 
-_COUNTED = frozenset({"this", "expressions", "big_int"})
-GROUPED: Mapping[type[exp.Expr], ScalarRule] = {
-    **SCALARS,
-    exp.Sum: ScalarRule(_over_rows(_sum)),
-    exp.Count: ScalarRule(_over_rows(_count), _COUNTED),
-    exp.Avg: ScalarRule(_over_rows(_average)),
-    exp.Min: ScalarRule(_over_rows(_extreme)),
-    exp.Max: ScalarRule(_over_rows(_extreme)),
-    exp.First: ScalarRule(_over_rows(_first)),
-    exp.AnyValue: ScalarRule(_over_rows(_first)),
+AGGREGATES: Mapping[str, CallRule] = {
+    "sum": CallRule(_over_rows(_sum)),
+    "count": CallRule(_over_rows(_count), distinct=True),
+    "avg": CallRule(_over_rows(_average)),
+    **dict.fromkeys(("min", "max"), CallRule(_over_rows(_extreme))),
+    **dict.fromkeys(("first", "any_value"), CallRule(_over_rows(_first))),
 }
+GROUPED = Rules(SCALARS.nodes, {**SCALARS.calls, **AGGREGATES})
 """The closed list."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from dt_jupyter.evaluation import exact
 from dt_jupyter.evaluation.expressions import (
     HashedPart,
@@ -20,19 +18,21 @@ from dt_jupyter.evaluation.expressions import (
     ViewHash,
 )
 from dt_jupyter.evaluation.kinds import BIGINT, STRING
+from dt_jupyter.evaluation.literals import literal_text
+from dt_jupyter.ivm import Call, Case, Cast, Column, Expr, Infix, Literal, Postfix, Reference
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def hash_of_view(s: Scalars, args: Sequence[exp.Expr]) -> Value | None:
+def hash_of_view(s: Scalars, args: Sequence[Expr]) -> Value | None:
     """A call of XXHASH64 as a further column of a view; None where it is of anything but columns
     of one view in the forms of a content hash."""
     if s.hashes is None:
         return None
-    literal = None
-    if isinstance(args[0], exp.Literal) and args[0].is_string:
-        literal, args = str(args[0].this), args[1:]
+    literal = literal_text(args[0])
+    if literal is not None:
+        args = args[1:]
     parts, places = list[HashPart](), dict[tuple[str, str], ViewColumn]()
     for arg in args:
         found = _part_of(s, arg)
@@ -48,16 +48,16 @@ def hash_of_view(s: Scalars, args: Sequence[exp.Expr]) -> Value | None:
     return Value(place.sql, BIGINT, place=place)
 
 
-def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[ViewColumn]] | None:
-    columns: list[exp.Expr | None]
+def _part_of(s: Scalars, node: Expr) -> tuple[HashPart, list[ViewColumn]] | None:
+    columns: list[Expr | None]
     match node:
-        case exp.Column():
+        case Column() | Reference():
             what, columns = HashedPart.VALUES, [node]
-        case exp.TryCast() | exp.Cast() if node.args["to"].sql("spark") == "BINARY":
-            what, columns = HashedPart.VALUES, [node.this]
-        case exp.Concat():
-            what, columns = HashedPart.NULLS, [_asked_for_null(e) for e in node.expressions]
-        case exp.Case():
+        case Cast(inner, type_) if type_.upper() == "BINARY":
+            what, columns = HashedPart.VALUES, [inner]
+        case Call(args=asked) if node.function == "concat":
+            what, columns = HashedPart.NULLS, [_asked_for_null(e) for e in asked]
+        case Case():
             what, columns = HashedPart.ZEROS, [_asked_for_zero(node)]
         case _:
             return None
@@ -67,17 +67,21 @@ def _part_of(s: Scalars, node: exp.Expr) -> tuple[HashPart, list[ViewColumn]] | 
         return None
     kind, places = own[0].kind, [c.place for c in own if c.place is not None]
     assert kind is not None
-    if isinstance(node, exp.TryCast | exp.Cast) and kind != STRING:
+    if isinstance(node, Cast) and kind != STRING:
         return None
     if what is HashedPart.ZEROS and not kind.is_float:
         return None
     return HashPart(what, tuple(p.column for p in places), kind), places
 
 
-def _own_column(s: Scalars, node: object) -> ScopeColumn | None:
-    if not isinstance(node, exp.Column):
-        return None
-    found = s.find(node.name, node.table)
+def _own_column(s: Scalars, node: Expr | None) -> ScopeColumn | None:
+    match node:
+        case Column(id=name):
+            found = s.find(name, "")
+        case Reference(relation, name):
+            found = s.find(name, relation)
+        case _:
+            return None
     return found[0] if len(found) == 1 else None
 
 
@@ -86,34 +90,21 @@ def _is_own(column: ScopeColumn) -> bool:
     return column.place is not None and not column.place.optional
 
 
-def _asked_for_null(node: exp.Expr) -> exp.Expr | None:
+def _asked_for_null(node: Expr) -> Expr | None:
     """x of `CASE WHEN x IS NULL THEN '1' ELSE '0' END`."""
     match node:
-        case exp.Case(args={"this": None, "ifs": [branch], "default": exp.Literal() as zero}):
-            asked, one = branch.this, branch.args["true"]
-            is_null = isinstance(asked, exp.Is) and isinstance(asked.expression, exp.Null)
-            texts = [(t.is_string, t.this) for t in (one, zero) if isinstance(t, exp.Literal)]
-            if is_null and texts == [(True, "1"), (True, "0")]:
-                return None if asked.args.get("negate") else asked.this
+        case Case(None, ((Postfix(asked, "IS NULL"), Literal("'1'")),), Literal("'0'")):
+            return asked
     return None
 
 
-def _asked_for_zero(node: exp.Expr) -> exp.Expr | None:
+def _asked_for_zero(node: Expr) -> Expr | None:
     """x of `CASE WHEN x = CAST(0 AS DOUBLE) THEN CAST(x AS STRING) END`, and of FLOAT."""
     match node:
-        case exp.Case(args={"this": None, "ifs": [branch]}) if not node.args.get("default"):
-            asked, text = branch.this, branch.args["true"]
-            zero = asked.expression if isinstance(asked, exp.EQ) else None
-            if (
-                isinstance(zero, exp.Cast)
-                and zero.this == exp.Literal.number(0)
-                and zero.args["to"].this in (exp.DType.DOUBLE, exp.DType.FLOAT)
-                and isinstance(text, exp.Cast)
-                and text.args["to"].sql("spark") == "STRING"
-                and text.this == asked.this
-            ):
-                found: exp.Expr = asked.this
-                return found
+        case Case(
+            None, ((Infix(asked, "=", Cast(Literal("0"), zero)), Cast(told, "STRING")),), None
+        ) if zero.upper() in ("DOUBLE", "FLOAT") and told == asked:
+            return asked
     return None
 
 

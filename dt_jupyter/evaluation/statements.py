@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import count
-
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
 
 from dt_jupyter.evaluation import kinds
 from dt_jupyter.evaluation.expressions import (
@@ -23,14 +21,27 @@ from dt_jupyter.evaluation.expressions import (
     ViewColumn,
     ViewHash,
     ViewHashes,
-    has_only,
+    node_name,
 )
-from dt_jupyter.evaluation.groups import GROUPED
+from dt_jupyter.evaluation.groups import AGGREGATES, GROUPED
 from dt_jupyter.evaluation.kinds import ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.scalars import SCALARS
-from dt_jupyter.evaluation.windows import WINDOWED, order_by
-from dt_jupyter.sql import WholeSpark, has_other_precedence
+from dt_jupyter.evaluation.windows import order_by, window_value
+from dt_jupyter.ivm import Call, Column, Expr, Reference, walk_expression
+from dt_jupyter.sql import (
+    AllColumns,
+    Generated,
+    Item,
+    Joined,
+    Nested,
+    Over,
+    Query,
+    Relation,
+    Select,
+    Table,
+    UnionAll,
+)
 
 _PLACE = re.compile(r"\b(s\d+)\.([cx]\d+|r\b)")
 
@@ -64,31 +75,20 @@ class Taken:
 
 
 def translate(
-    text: str, views: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
+    query: Query, views: Mapping[str, ViewShape], *, is_utc: bool, takes: bool = False
 ) -> Translation:
     """A statement over views of these shapes, in a session whose time zone is UTC or not. With
     `takes` the text leaves out what is a view's column in some rows, or the hash of some, so it is
     as short for wide rows. LeftOut where it has what is not evaluated."""
-    node = _parsed(text)
     statements = _Statements(views, is_utc, ViewHashes() if takes else None)
-    query = statements.query(node, takes=takes)
-    columns = tuple((n, k) for n, k in query.shape if k is not None)
-    if len(columns) < len(query.shape):
+    made = statements.query(query, takes=takes)
+    columns = tuple((n, k) for n, k in made.shape if k is not None)
+    if len(columns) < len(made.shape):
         raise LeftOut("a column's type")
     hashes = statements.hashes.names if statements.hashes is not None else {}
     return Translation(
-        query.sql, columns, statements.reads(query.sql), statements.functions, hashes, query.taken
+        made.sql, columns, statements.reads(made.sql), statements.functions, hashes, made.taken
     )
-
-
-def _parsed(text: str) -> exp.Expr:
-    try:
-        node = parse_one(text, dialect=WholeSpark)
-    except (SqlglotError, ValueError) as e:
-        raise LeftOut("SQL that sqlglot does not read") from e
-    if has_other_precedence(node):
-        raise LeftOut("a comparison beside IS, IN, BETWEEN or LIKE")
-    return node
 
 
 @dataclass
@@ -110,7 +110,7 @@ class _Item:
 
 
 @dataclass(frozen=True)
-class _Query:
+class _Made:
     """A query's text and the columns of its result. `view`: what is in its FROM where it does
     nothing but name columns of one view, and they are `places`."""
 
@@ -131,15 +131,13 @@ class _Statements:
     """Views by their aliases."""
     aliases: count[int] = field(default_factory=count)
 
-    def query(self, node: exp.Expr, *, takes: bool = False) -> _Query:
+    def query(self, node: Query, *, takes: bool = False) -> _Made:
         match node:
-            case exp.Subquery() if has_only(node, "this"):
-                return self.query(node.this, takes=takes)
-            case exp.Union() if node.args.get("distinct") is False:
+            case UnionAll():
                 return self._union(node)
-            case exp.Select():
+            case Select():
                 return self._select(node, takes=takes)
-        raise LeftOut(type(node).__name__.upper())
+        raise LeftOut(_BY_SPARK)
 
     def reads(self, sql: str) -> dict[str, tuple[str, ...]]:
         """The columns of each view that a text names; some more where it has texts like them."""
@@ -152,21 +150,11 @@ class _Statements:
     def _scalars(self, columns: Sequence[ScopeColumn], rules: Rules = SCALARS) -> Scalars:
         return Scalars(columns, rules, self.functions, self.is_utc, hashes=self.hashes)
 
-    def _union(self, node: exp.Union) -> _Query:
-        if not has_only(node, "this", "expression", "distinct"):
-            raise LeftOut("a UNION with more")
-        left, right = self.query(node.this), self.query(node.expression)
-        one, other = left.shape, right.shape
-        if len(one) != len(other):
-            raise LeftOut("a UNION of other columns")
-        shape = []
-        for (name, a), (_, b) in zip(one, other, strict=True):
-            if a is None or b is None:
-                raise LeftOut("a column's type")
-            shape.append((name, kinds.common(a, b)))
-        target = tuple(shape)
-        sides = (self._in_types(left.sql, one, target), self._in_types(right.sql, other, target))
-        return _Query(f"{sides[0]} UNION ALL {sides[1]}", target)
+    def _union(self, node: UnionAll) -> _Made:
+        members = [self.query(m) for m in node.members]
+        target = reduce(_common_shape, (m.shape for m in members))
+        sides = (self._in_types(m.sql, m.shape, target) for m in members)
+        return _Made(" UNION ALL ".join(sides), target)
 
     def _in_types(self, sql: str, shape: ViewShape, target: ViewShape) -> str:
         if [k for _, k in shape] == [k for _, k in target]:
@@ -179,148 +167,154 @@ class _Statements:
         )
         return f"SELECT {items} FROM ({sql})"
 
-    def _select(self, node: exp.Select, *, takes: bool) -> _Query:
-        if not has_only(
-            node, "expressions", "from_", "joins", "where", "group", "having", "hint", "order",
-            "limit", "offset",
-        ):  # fmt: skip
-            raise LeftOut("a SELECT with more")
-        if node.args.get("from_") is None:
-            raise LeftOut("a SELECT without FROM")
-        source = self._from(node)
-        group = node.args.get("group")
-        grouped = group is not None or any(map(_is_aggregate, node.expressions))
-        scalars = self._scalars(source.columns, GROUPED if grouped else WINDOWED)
-        keys = self._keys(group, source) if group is not None else None
+    def _select(self, node: Select, *, takes: bool) -> _Made:
+        source = self._relation(node.source)
+        grouped = bool(node.keys) or any(map(_is_aggregate, node.items))
+        scalars = self._scalars(source.columns, GROUPED if grouped else SCALARS)
+        keys = self._keys(node.keys, source)
         items = self._items(node, scalars, source, grouped=grouped)
         shape = tuple((i.name, i.kind) for i in items)
         listed, taken = _listed(items, grouped=grouped, takes=takes)
         sql = f"SELECT {', '.join(listed)} FROM {source.sql}"
-        if where := node.args.get("where"):
-            sql += f" WHERE {self._scalars(source.columns).condition(where.this)}"
-        if keys is not None:
+        if node.where is not None:
+            sql += f" WHERE {self._scalars(source.columns).condition(node.where)}"
+        if keys:
             sql += f" GROUP BY {', '.join(keys)}"
-        if having := node.args.get("having"):
-            sql += f" HAVING {scalars.condition(having.this)}"
-        sql += self._first_rows(node, scalars)
+        if node.having is not None:
+            sql += f" HAVING {scalars.condition(node.having)}"
+        sql += _first_rows(node, scalars)
         places = tuple(i.value.place for i in items if i.value.place is not None)
-        names_alone = source.is_view and not grouped and has_only(node, "expressions", "from_")
-        if names_alone and len(places) == len(items):
-            return _Query(sql, shape, taken, source.sql, places)
-        return _Query(sql, shape, taken)
+        names_alone = source.is_view and not grouped and node.where is None and not node.hint
+        if names_alone and not node.order and len(places) == len(items):
+            return _Made(sql, shape, taken, source.sql, places)
+        return _Made(sql, shape, taken)
 
     # -- FROM --------------------------------------------------------------------------------------
 
-    def _from(self, node: exp.Select) -> _Source:
-        found = self._relation(node.args["from_"].this)
-        for join in node.args.get("joins") or ():
-            found = self._joined(found, join)
-        return found
+    def _relation(self, node: Relation) -> _Source:
+        match node:
+            case Table():
+                return self._table(node)
+            case Nested():
+                return self._nested(node)
+            case Joined():
+                return self._joined(node)
+            case Generated():
+                raise LeftOut(node_name(node.generator))
 
-    def _joined(self, left: _Source, join: exp.Join) -> _Source:
-        if not has_only(join, "this", "on", "side", "kind"):
-            raise LeftOut("a join with more")
-        right = self._relation(join.this)
-        how = " ".join(filter(None, (join.side, join.kind))).upper()
-        word = {
-            "": "JOIN", "INNER": "JOIN", "CROSS": "JOIN", "LEFT": "LEFT JOIN",
-            "LEFT SEMI": "SEMI JOIN", "LEFT ANTI": "ANTI JOIN",
-        }.get(how)  # fmt: skip
-        if word is None:
-            raise LeftOut(f"{how} JOIN")
-        if how == "LEFT":
+    def _joined(self, join: Joined) -> _Source:
+        left, right = self._relation(join.left), self._relation(join.right)
+        if join.how == "LEFT JOIN":
             right.columns = [_made_optional(c) for c in right.columns]
         both = [*left.columns, *right.columns]
-        on = join.args.get("on")
-        condition = self._scalars(both).condition(on) if on is not None else "TRUE"
-        sql = f"{left.sql} {word} {right.sql} ON {condition}"
-        return _Source(sql, left.columns if how in ("LEFT SEMI", "LEFT ANTI") else both)
+        on = self._scalars(both).condition(join.on) if join.on is not None else "TRUE"
+        sql = f"{left.sql} {_JOINS[join.how]} {right.sql} ON {on}"
+        return _Source(sql, left.columns if join.how in _ONE_SIDED else both)
 
-    def _relation(self, node: exp.Expr) -> _Source:
-        alias, view = f"s{next(self.aliases)}", ""
-        match node:
-            case exp.Table() if has_only(node, "this", "alias") and isinstance(
-                node.this, exp.Identifier
-            ):
-                name = node.this.name
-                if name not in self.views:
-                    raise LeftOut("rows that Spark computes")
-                self.used[alias] = name
-                text, shape = quoted_view(name), self.views[name]
-                places = [ViewColumn(name, alias, f"c{i}") for i in range(len(shape))]
-            case exp.Subquery() if has_only(node, "this", "alias"):
-                query = self.query(node.this)
-                text, shape, places = f"({query.sql})", query.shape, [*query.places]
-                view, name = query.view, ""
-            case _:
-                raise LeftOut(type(node).__name__.upper())
-        given = node.args.get("alias")
-        if given is not None and given.args.get("columns"):
-            raise LeftOut("an alias with columns")
-        qualifier = node.alias or name or None
-        if places:
-            named = zip(shape, places, strict=True)
-            columns = [ScopeColumn(qualifier, n, p.sql, k, p) for (n, k), p in named]
-            return _Source(view or f"{text} AS {alias}", columns, is_view=True)
-        columns = [ScopeColumn(qualifier, n, f"{alias}.c{i}", k) for i, (n, k) in enumerate(shape)]
-        return _Source(f"{text} AS {alias}", columns)
+    def _table(self, node: Table) -> _Source:
+        name = node.view
+        if node.columns or name not in self.views:
+            raise LeftOut(_BY_SPARK)
+        alias = f"s{next(self.aliases)}"
+        self.used[alias] = name
+        shape, qualifier = self.views[name], node.alias or name
+        places = [ViewColumn(name, alias, f"c{i}") for i in range(len(shape))]
+        return _view_source(f"{quoted_view(name)} AS {alias}", qualifier, shape, places)
+
+    def _nested(self, node: Nested) -> _Source:
+        alias, made = f"s{next(self.aliases)}", self.query(node.query)
+        if made.places:
+            return _view_source(made.view, node.alias, made.shape, made.places)
+        named = enumerate(made.shape)
+        columns = [ScopeColumn(node.alias, n, f"{alias}.c{i}", k) for i, (n, k) in named]
+        return _Source(f"({made.sql}) AS {alias}", columns)
 
     # -- the rest ----------------------------------------------------------------------------------
 
-    def _keys(self, group: exp.Group, source: _Source) -> list[str]:
+    def _keys(self, keys: Sequence[Expr], source: _Source) -> list[str]:
         """GROUP BY columns, and nothing else."""
-        if not has_only(group, "expressions"):
-            raise LeftOut("GROUP BY with more")
         scalars = self._scalars(source.columns)
-        values = []
-        for node in group.expressions:
-            if not isinstance(node, exp.Column):
-                raise LeftOut("GROUP BY an expression")
-            values.append(scalars(node))
+        if not all(isinstance(key, Column | Reference) for key in keys):
+            raise LeftOut("GROUP BY an expression")
+        values = [scalars(key) for key in keys]
         for value in values:
             if not value.kind.is_compared or value.kind.is_float:  # of 0.0 and -0.0, Spark has one
                 raise LeftOut(f"GROUP BY of {value.kind.name}")
         return [v.sql for v in values]
 
     def _items(
-        self, node: exp.Select, scalars: Scalars, source: _Source, *, grouped: bool
+        self, node: Select, scalars: Scalars, source: _Source, *, grouped: bool
     ) -> list[_Item]:
         found = list[_Item]()
-        for item in node.expressions:
-            qualifier = _starred(item)
-            if qualifier is not None:
+        for item in node.items:
+            if isinstance(item, AllColumns):
                 if grouped:
                     raise LeftOut("* with groups")
-                named = (c for c in source.columns if qualifier in ("", c.qualifier))
+                named = (c for c in source.columns if item.relation in ("", c.qualifier))
                 found += [
                     _Item(Value(c.sql, c.kind or kinds.VOID, place=c.place), c.name, c.kind)
                     for c in named
                 ]
                 continue
-            inner = item.this if isinstance(item, exp.Alias) else item
-            if not item.alias_or_name:
-                raise LeftOut("a column without a name")
-            value = scalars(inner)
+            value = _value_of(item.value, scalars)
             kind = None if value.kind == kinds.VOID else value.kind
-            found.append(_Item(value, item.alias_or_name, kind))
+            found.append(_Item(value, _name_of(item), kind))
         return found
 
-    def _first_rows(self, node: exp.Select, scalars: Scalars) -> str:
-        order, limit, offset = (node.args.get(k) for k in ("order", "limit", "offset"))
-        if limit is None and offset is None:
-            if order is not None:
-                raise LeftOut("ORDER BY of all rows")
-            return ""
-        if order is None:
-            raise LeftOut("a LIMIT without an order")
-        sql = f" ORDER BY {order_by(scalars, order)}"
-        for word, part in (("LIMIT", limit), ("OFFSET", offset)):
-            if part is not None:
-                number = part.expression
-                if not (isinstance(number, exp.Literal) and number.this.isdigit()):
-                    raise LeftOut(f"{word} of no number")
-                sql += f" {word} {number.this}"
-        return sql
+
+_BY_SPARK = "rows that Spark computes"
+_JOINS = {
+    ",": "JOIN", "JOIN": "JOIN", "LEFT JOIN": "LEFT JOIN", "LEFT SEMI JOIN": "SEMI JOIN",
+    "LEFT ANTI JOIN": "ANTI JOIN",
+}  # fmt: skip
+_ONE_SIDED = frozenset({"LEFT SEMI JOIN", "LEFT ANTI JOIN"})
+
+
+def _value_of(value: Expr | Over, scalars: Scalars) -> Value:
+    return window_value(scalars, value) if isinstance(value, Over) else scalars(value)
+
+
+def _common_shape(one: ViewShape, other: ViewShape) -> ViewShape:
+    """The columns of the first, in types that hold those of both."""
+    if len(one) != len(other):
+        raise LeftOut("a UNION of other columns")
+    shape = []
+    for (name, a), (_, b) in zip(one, other, strict=True):
+        if a is None or b is None:
+            raise LeftOut("a column's type")
+        shape.append((name, kinds.common(a, b)))
+    return tuple(shape)
+
+
+def _view_source(
+    sql: str, qualifier: str, shape: ViewShape, places: Sequence[ViewColumn]
+) -> _Source:
+    named = zip(shape, places, strict=True)
+    columns = [ScopeColumn(qualifier, n, p.sql, k, p) for (n, k), p in named]
+    return _Source(sql, columns, is_view=True)
+
+
+def _name_of(item: Item) -> str:
+    match item:
+        case Item(value=Column(id=name), name=""):
+            return name
+        case Item(value=Reference(name=name), name=""):
+            return name
+        case Item(name=""):
+            raise LeftOut("a column without a name")
+    return item.name
+
+
+def _first_rows(node: Select, scalars: Scalars) -> str:
+    if node.limit is None and not node.skip:
+        if node.order:
+            raise LeftOut("ORDER BY of all rows")
+        return ""
+    if not node.order:
+        raise LeftOut("a LIMIT without an order")
+    limit = f" LIMIT {node.limit}" if node.limit is not None else ""
+    skip = f" OFFSET {node.skip}" if node.skip else ""
+    return f" ORDER BY {order_by(scalars, node.order)}{limit}{skip}"
 
 
 def _made_optional(column: ScopeColumn) -> ScopeColumn:
@@ -349,16 +343,10 @@ def quoted_view(view: str) -> str:
     return '"' + view.replace('"', '""') + '"'
 
 
-def _is_aggregate(item: exp.Expr) -> bool:
+def _is_aggregate(item: Item | AllColumns) -> bool:
     """Whether it has an aggregate that is not over a window."""
-    within = item.walk(prune=lambda n: isinstance(n, exp.Window))
-    return any(isinstance(n, exp.AggFunc) for n in within)
-
-
-def _starred(item: exp.Expr) -> str | None:
-    """The qualifier of a `*`, empty for none; None of another item."""
-    if isinstance(item, exp.Star) and not any(item.args.values()):
-        return ""
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) and item.table:
-        return str(item.table)
-    return None
+    if isinstance(item, AllColumns) or isinstance(item.value, Over):
+        return False
+    return any(
+        isinstance(n, Call) and n.function in AGGREGATES for n in walk_expression(item.value)
+    )

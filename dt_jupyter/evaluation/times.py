@@ -6,15 +6,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sqlglot import exp
-
-from dt_jupyter.evaluation.expressions import ScalarRule, Scalars, Value
+from dt_jupyter.evaluation.expressions import CallRule, Scalars, Value
 from dt_jupyter.evaluation.kinds import DATE, INT, VOID, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
+from dt_jupyter.evaluation.literals import literal_day, literal_text
+from dt_jupyter.ivm import Call, Expr, Infix, Literal
 
-_DAY = re.compile(r"(?:19|20)\d\d-\d\d-\d\d")
-_OF_DAYS = {"YEAR": "year", "MONTH": "month", "DAY": "day", "QUARTER": "quarter"}
-_OF_HOURS = {"HOUR": "hour", "MINUTE": "minute", "SECOND": "second"}
+_INTERVAL = re.compile(r"INTERVAL '(\d+)' (DAY|MONTH|YEAR)")
+_OF_DAYS = frozenset({"year", "month", "day", "quarter"})
+_OF_HOURS = frozenset({"hour", "minute", "second"})
+_PARTS = {**{part: part for part in (*_OF_DAYS - {"day"}, *_OF_HOURS)}, "dayofmonth": "day"}
+"""By Spark's names of functions."""
 _TRUNCATED = {
     "YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month",
     "MON": "month", "MM": "month", "WEEK": "week", "DAY": "day", "DD": "day", "HOUR": "hour",
@@ -30,10 +32,10 @@ def _of_this_zone(s: Scalars, value: Value) -> Value:
     return value
 
 
-def day_of(s: Scalars, node: exp.Expr) -> Value:
+def day_of(s: Scalars, node: Expr) -> Value:
     """A value as a date."""
-    if isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(node.this):
-        return Value(f"DATE '{node.this}'", DATE)
+    if (text := literal_text(node)) is not None:
+        return literal_day(text)
     value = s(node)
     if value.kind in (DATE, VOID):
         return Value(f"CAST({value.sql} AS DATE)", DATE)
@@ -42,75 +44,81 @@ def day_of(s: Scalars, node: exp.Expr) -> Value:
     raise LeftOut(f"{value.kind.name} as a date")
 
 
-def _as_day(s: Scalars, node: exp.Expr) -> Value:
-    return day_of(s, node.this)
+def _as_day(s: Scalars, call: Call) -> Value:
+    return day_of(s, call.args[0])
 
 
-def moved_date(s: Scalars, node: exp.Expr, operator: str) -> Value:
+def _as_moment(s: Scalars, call: Call) -> Value:
+    value = s(call.args[0])
+    if value.kind not in (TIMESTAMP, VOID):
+        raise LeftOut(f"a cast of {value.kind.name} to timestamp")
+    return Value(f"CAST({value.sql} AS {TIMESTAMP.sql})", TIMESTAMP)
+
+
+def is_interval(node: Expr) -> bool:
+    return isinstance(node, Literal) and node.text.startswith("INTERVAL ")
+
+
+def moved_date(s: Scalars, node: Infix) -> Value:
     """A date and an interval of days, months or years."""
-    date, interval = s(node.this), node.expression
-    count, unit = interval.this, interval.args.get("unit")
-    others = [v for k, v in interval.args.items() if k not in ("this", "unit")]
-    known = not any(others) and isinstance(unit, exp.Var)
-    if date.kind != DATE or not known or not isinstance(count, exp.Literal):
+    date = s(node.left)
+    assert isinstance(node.right, Literal)
+    interval = _INTERVAL.fullmatch(node.right.text)
+    if date.kind != DATE or interval is None:
         raise LeftOut("an interval")
-    if not count.this.isdigit() or unit.name.upper() not in ("DAY", "MONTH", "YEAR"):
-        raise LeftOut("an interval")
-    moved = f"{date.sql} {operator} INTERVAL {int(count.this)} {unit.name.upper()}"
+    moved = f"{date.sql} {node.op} INTERVAL {int(interval[1])} {interval[2]}"
     return Value(f"CAST(({moved}) AS DATE)", DATE)
 
 
-def _days_later(s: Scalars, node: exp.Expr) -> Value:
+def _days_later(s: Scalars, call: Call) -> Value:
     """DATE_ADD and DATE_SUB."""
-    days = s(node.expression)
-    if node.args["unit"].name.upper() != "DAY" or days.kind.name not in (
-        "tinyint",
-        "smallint",
-        "int",
-    ):
+    date, days = day_of(s, call.args[0]), s(call.args[1])
+    if days.kind.name not in ("tinyint", "smallint", "int"):
         raise LeftOut("a date and other days")
-    return Value(f"({day_of(s, node.this).sql} + {s.cast(days, INT)})", DATE)
+    sign = "-" if call.function == "date_sub" else "+"
+    return Value(f"({date.sql} {sign} {s.cast(days, INT)})", DATE)
 
 
-def _days_between(s: Scalars, node: exp.Expr) -> Value:
-    one, other = day_of(s, node.this), day_of(s, node.expression)
+def _days_between(s: Scalars, call: Call) -> Value:
+    one, other = (day_of(s, a) for a in call.args)
     return Value(f"CAST(({one.sql} - {other.sql}) AS INTEGER)", INT)
 
 
-def _part(s: Scalars, node: exp.Expr) -> Value:
-    if isinstance(node, exp.Extract):
-        part, inner = node.name.upper(), node.expression
-    else:
-        part, inner = type(node).__name__.upper(), node.this
-    if isinstance(inner, exp.TsOrDsToDate) and set(inner.args) == {"this"}:
-        inner = inner.this
-    value = s(inner)
-    if part in _OF_DAYS and value.kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
-        sql = f"{_OF_DAYS[part]}({_of_this_zone(s, value).sql})"
-    elif part in _OF_HOURS and value.kind in (TIMESTAMP, TIMESTAMP_NTZ):
-        if part == "SECOND" and isinstance(node, exp.Extract):
-            raise LeftOut("SECOND with its fraction")
-        sql = f"{_OF_HOURS[part]}({_of_this_zone(s, value).sql})"
-    else:
-        raise LeftOut(f"{part} of {value.kind.name}")
-    return Value(f"CAST({sql} AS INTEGER)", INT)
+def _part(s: Scalars, call: Call) -> Value:
+    return _part_of(s, _PARTS[call.function], call.args[0])
 
 
-def _truncated(s: Scalars, node: exp.Expr) -> Value:
-    value, unit = s(node.this), _TRUNCATED.get(node.args["unit"].name.upper())
+def _named_part(s: Scalars, call: Call) -> Value:
+    """EXTRACT, which Spark calls so too."""
+    part = (literal_text(call.args[0]) or "").lower()
+    if part == "second":
+        raise LeftOut("SECOND with its fraction")
+    if part not in _OF_DAYS | _OF_HOURS:
+        raise LeftOut("a part of another name")
+    return _part_of(s, part, call.args[1])
+
+
+def _part_of(s: Scalars, part: str, node: Expr) -> Value:
+    value = s(node)
+    is_known = value.kind in (TIMESTAMP, TIMESTAMP_NTZ) or (value.kind == DATE and part in _OF_DAYS)
+    if not is_known:
+        raise LeftOut(f"{part.upper()} of {value.kind.name}")
+    return Value(f"CAST({part}({_of_this_zone(s, value).sql}) AS INTEGER)", INT)
+
+
+def _truncated(s: Scalars, call: Call) -> Value:
+    unit, value = _TRUNCATED.get((literal_text(call.args[0]) or "").upper()), s(call.args[1])
     if value.kind != TIMESTAMP or unit is None:
         raise LeftOut("DATE_TRUNC of something else")
     return Value(f"date_trunc('{unit}', {_of_this_zone(s, value).sql})", TIMESTAMP)
 
 
-_AT_UNIT = frozenset({"this", "expression", "unit"})
-TIMES: Mapping[type[exp.Expr], ScalarRule] = {
-    **dict.fromkeys(
-        (exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Hour, exp.Minute, exp.Second, exp.Extract),
-        ScalarRule(_part),
-    ),
-    exp.TsOrDsToDate: ScalarRule(_as_day, frozenset({"this", "safe"})),
-    exp.TsOrDsAdd: ScalarRule(_days_later, _AT_UNIT),
-    exp.DateDiff: ScalarRule(_days_between),
-    exp.TimestampTrunc: ScalarRule(_truncated, _AT_UNIT),
+TIMES: Mapping[str, CallRule] = {
+    **dict.fromkeys(_PARTS, CallRule(_part)),
+    "date_part": CallRule(_named_part, 2, 2),
+    "to_date": CallRule(_as_day),
+    "to_timestamp": CallRule(_as_moment),
+    **dict.fromkeys(("dateadd", "date_sub"), CallRule(_days_later, 2, 2)),
+    "datediff": CallRule(_days_between, 2, 2),
+    "date_trunc": CallRule(_truncated, 2, 2),
 }

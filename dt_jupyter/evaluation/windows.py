@@ -6,64 +6,77 @@ of doubles is on it, which depends on the order of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
-from sqlglot import exp
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from dt_jupyter.evaluation.expressions import (
-    ScalarRule,
     Scalars,
     Value,
-    has_only,
     natural_number,
     node_name,
 )
-from dt_jupyter.evaluation.groups import GROUPED
+from dt_jupyter.evaluation.groups import AGGREGATES, GROUPED
 from dt_jupyter.evaluation.kinds import DOUBLE, INT, VOID
 from dt_jupyter.evaluation.left_out import LeftOut
-from dt_jupyter.evaluation.scalars import SCALARS
+from dt_jupyter.ivm import Call, Expr, SortOrder
+from dt_jupyter.sql import Over
 
-_RANKS: Mapping[type[exp.Expr], str] = {
-    exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank",
-}  # fmt: skip
-_SHARES: Mapping[type[exp.Expr], str] = {
-    exp.PercentRank: "percent_rank",
-    exp.CumeDist: "cume_dist",
-}
-_PLACES: Mapping[type[exp.Expr], str] = {
-    exp.FirstValue: "first_value", exp.First: "first_value", exp.LastValue: "last_value",
-    exp.Last: "last_value",
-}  # fmt: skip
-_OVER_GROUPS = (exp.Sum, exp.Count, exp.Avg, exp.Min, exp.Max)
-_BOUNDS = frozenset({"UNBOUNDED", "CURRENT ROW"})
+_RANKS = {"row_number": "row_number", "rank": "rank", "dense_rank": "dense_rank"}
+_SHARES = frozenset({"percent_rank", "cume_dist"})
+_PLACES = {"first": "first_value", "last": "last_value"}
+_MOVED = {"lag": "lag", "lead": "lead"}
+_OVER_GROUPS = AGGREGATES.keys() - {"first", "any_value"}
+_BOUND = r"(UNBOUNDED (?:PRECEDING|FOLLOWING)|CURRENT ROW|(\d+) (?:PRECEDING|FOLLOWING))"
+_FRAME = re.compile(f"(ROWS|RANGE) BETWEEN {_BOUND} AND {_BOUND}")
+_MOST_ROWS = (1 << 31) - 1
 
 
-def _window(s: Scalars, node: exp.Expr) -> Value:
-    function, over = node.this, f" OVER ({_specification(s, node)})"
-    kind = type(function)
-    if not has_only(function, *_KNOWN):
-        raise LeftOut(f"{node_name(function)} with more")
-    if kind in _RANKS and not function.expressions:
-        return Value(f"CAST({_RANKS[kind]}(){over} AS INTEGER)", INT)
-    if kind in _SHARES and not function.expressions:
-        return Value(f"{_SHARES[kind]}(){over}", DOUBLE)
-    if kind == exp.Ntile:
-        return Value(f"CAST(ntile({_count(function.this)}){over} AS INTEGER)", INT)
-    if kind in (exp.Lag, exp.Lead):
-        return _moved(s, function, over)
-    if kind in _PLACES:
-        value = _typed(s(function.this))
-        return Value(f"{_PLACES[kind]}({value.sql}){over}", value.kind)
-    if kind == exp.NthValue:
-        value = _typed(s(function.this))
-        return Value(f"nth_value({value.sql}, {_count(function.args['offset'])}){over}", value.kind)
-    if kind in _OVER_GROUPS:
-        return replace(s, rules=GROUPED, over=over)(function)
-    raise LeftOut(f"{node_name(function)} over a window")
+def window_value(s: Scalars, node: Over) -> Value:
+    """A function over a window; `s` has the rules of scalars."""
+    call = node.function
+    if not isinstance(call, Call):
+        raise LeftOut(f"{node_name(call)} over a window")
+    over = f" OVER ({_specification(s, node)})"
+    if call.function in _OVER_GROUPS:
+        return replace(s, rules=GROUPED, over=over)(call)
+    rule = WINDOWED.get(call.function)
+    if rule is None:
+        raise LeftOut(f"{node_name(call)} over a window")
+    if call.distinct or not rule.least <= len(call.args) <= rule.most:
+        raise LeftOut(f"{node_name(call)} with more")
+    return rule.translate(s, call, over)
 
 
-_KNOWN = frozenset({"this", "offset", "default", "expressions", "big_int"})
+@dataclass(frozen=True, slots=True)
+class WindowRule:
+    """How a function over a window is translated, and how many arguments it may have."""
+
+    translate: Callable[[Scalars, Call, str], Value]
+    least: int = 0
+    most: int = 0
+
+
+def _rank(s: Scalars, call: Call, over: str) -> Value:
+    return Value(f"CAST({_RANKS[call.function]}(){over} AS INTEGER)", INT)
+
+
+def _share(s: Scalars, call: Call, over: str) -> Value:
+    return Value(f"{call.function}(){over}", DOUBLE)
+
+
+def _ntile(s: Scalars, call: Call, over: str) -> Value:
+    return Value(f"CAST(ntile({_count(call.args[0])}){over} AS INTEGER)", INT)
+
+
+def _place(s: Scalars, call: Call, over: str) -> Value:
+    value = _typed(s(call.args[0]))
+    return Value(f"{_PLACES[call.function]}({value.sql}){over}", value.kind)
+
+
+def _nth_value(s: Scalars, call: Call, over: str) -> Value:
+    value = _typed(s(call.args[0]))
+    return Value(f"nth_value({value.sql}, {_count(call.args[1])}){over}", value.kind)
 
 
 def _typed(value: Value) -> Value:
@@ -72,82 +85,77 @@ def _typed(value: Value) -> Value:
     return value
 
 
-def _count(node: exp.Expr | None) -> int:
+def _count(node: Expr) -> int:
     number = natural_number(node)
     if number is None:
         raise LeftOut("a window's number")
     return number
 
 
-def _moved(s: Scalars, function: exp.Expr, over: str) -> Value:
-    value, offset = _typed(s(function.this)), function.args.get("offset")
-    places = 1 if offset is None else _count(offset)
-    name, default = node_name(function).lower(), function.args.get("default")
-    if default is None:
+def _moved(s: Scalars, call: Call, over: str) -> Value:
+    """LAG and LEAD."""
+    name, (of, *rest) = _MOVED[call.function], call.args
+    value, places = _typed(s(of)), _count(rest[0]) if rest else 1
+    other = s(rest[1]) if rest[1:] else None
+    if other is None:
         return Value(f"{name}({value.sql}, {places}){over}", value.kind)
-    other = s(default)
     if other.kind not in (value.kind, VOID):
-        raise LeftOut(f"{node_name(function)} with a default of {other.kind.name}")
+        raise LeftOut(f"{node_name(call)} with a default of {other.kind.name}")
     return Value(f"{name}({value.sql}, {places}, {s.cast(other, value.kind)}){over}", value.kind)
 
 
-def _specification(s: Scalars, node: exp.Expr) -> str:
-    if not has_only(node, *_PARTS):
-        raise LeftOut("a window with more")
+def _specification(s: Scalars, node: Over) -> str:
     texts = []
-    if partition := node.args.get("partition_by"):
-        texts.append(f"PARTITION BY {', '.join(_compared(s, p) for p in partition)}")
-    order = node.args.get("order")
-    if order is not None:
-        texts.append(f"ORDER BY {order_by(s, order)}")
-    if spec := node.args.get("spec"):
-        texts.append(_frame(spec))
+    if node.partition:
+        texts.append(f"PARTITION BY {', '.join(_compared(s, p) for p in node.partition)}")
+    if node.order:
+        texts.append(f"ORDER BY {order_by(s, node.order)}")
+    if node.frame:
+        texts.append(_frame(node.frame))
     return " ".join(texts)
 
 
-_PARTS = frozenset({"this", "partition_by", "order", "spec", "over"})
-
-
-def _compared(s: Scalars, node: exp.Expr) -> str:
+def _compared(s: Scalars, node: Expr) -> str:
     value = s(node)
     if not value.kind.is_compared:
         raise LeftOut(f"a partition by {value.kind.name}")
     return value.sql
 
 
-def order_by(s: Scalars, order: exp.Expr) -> str:
-    """What stands behind ORDER BY, of a window or of a statement."""
-    if not has_only(order, "expressions"):
-        raise LeftOut("ORDER BY with more")
+def order_by(s: Scalars, terms: Iterable[Expr]) -> str:
+    """What stands behind ORDER BY, of a window or of a statement; a term that says no more is
+    ascending, its NULLs first."""
     texts = []
-    for item in order.expressions:
-        if not has_only(item, "this", "desc", "nulls_first"):
-            raise LeftOut("ORDER BY with more")
-        value = s(item.this)
+    for term in map(_as_term, terms):
+        value = s(term.value)
         if not value.kind.is_compared:
             raise LeftOut(f"an order of {value.kind.name}")
-        direction = "DESC" if item.args.get("desc") else "ASC"
-        nulls = "FIRST" if item.args.get("nulls_first") else "LAST"
+        direction = "DESC" if term.descending else "ASC"
+        nulls = "FIRST" if term.nulls_first else "LAST"
         texts.append(f"{value.sql} {direction} NULLS {nulls}")
     return ", ".join(texts)
 
 
-def _frame(spec: exp.Expr) -> str:
-    kind, sides = spec.args.get("kind"), []
-    if spec.args.get("exclude") or kind not in ("ROWS", "RANGE"):
+def _as_term(e: Expr) -> SortOrder:
+    return e if isinstance(e, SortOrder) else SortOrder(e, descending=False, nulls_first=True)
+
+
+def _frame(text: str) -> str:
+    found = _FRAME.fullmatch(text)
+    numbers = [n for n in (found[3], found[5]) if n] if found is not None else []
+    if found is None or not all(0 < int(n) <= _MOST_ROWS for n in numbers):
         raise LeftOut("a window's frame")
-    for bound in ("start", "end"):
-        side, at = spec.args.get(f"{bound}_side") or "", spec.args.get(bound)
-        if isinstance(at, exp.Literal) and kind == "ROWS":
-            at = str(_count(at))
-        elif at not in _BOUNDS:
-            raise LeftOut("a window's frame")
-        sides.append(f"{at} {side}".strip())
-    return f"{kind} BETWEEN {sides[0]} AND {sides[1]}"
+    if numbers and found[1] == "RANGE":
+        raise LeftOut("a window's frame")
+    return text
 
 
-WINDOWED: Mapping[type[exp.Expr], ScalarRule] = {
-    **SCALARS,
-    exp.Window: ScalarRule(_window, _PARTS),
+WINDOWED: Mapping[str, WindowRule] = {
+    **dict.fromkeys(_RANKS, WindowRule(_rank)),
+    **dict.fromkeys(_SHARES, WindowRule(_share)),
+    "ntile": WindowRule(_ntile, 1, 1),
+    **dict.fromkeys(_MOVED, WindowRule(_moved, 1, 3)),
+    **dict.fromkeys(_PLACES, WindowRule(_place, 1, 1)),
+    "nth_value": WindowRule(_nth_value, 2, 2),
 }
-"""The closed list for the columns of a SELECT without groups."""
+"""The closed list, besides aggregates."""

@@ -7,10 +7,24 @@ negated by CASE and cast after every addition, since `×` and `+` change their p
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dt_jupyter.ivm.expr import Expr, col, conjunction, expr
+from dt_jupyter.ivm.expr import (
+    Bracketed,
+    Call,
+    Case,
+    Cast,
+    Expr,
+    Infix,
+    Literal,
+    Postfix,
+    Prefix,
+    case,
+    col,
+    conjunction,
+)
 from dt_jupyter.ivm.rel import Aggregate, AggregateCall, Project
 from dt_jupyter.model.hidden import COUNT, WEIGHT, hidden
 
@@ -68,6 +82,7 @@ _ORDERED = frozenset({
 })  # fmt: skip
 _SUMMED_DIGITS = 27
 """Spark sums decimals of so many as one of 37, and two of those are added without rounding."""
+_ONE, _NOTHING = Literal("1"), Literal("0")
 
 
 class Kind(StrEnum):
@@ -138,13 +153,12 @@ def keep(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -
 
 
 def _counter(name: str, condition: Expr) -> StateColumn:
-    value = expr("CASE WHEN {c} THEN 1 ELSE 0 END", c=condition)
-    return StateColumn(name, "bigint", Kind.SUM, value)
+    return StateColumn(name, "bigint", Kind.SUM, case(condition, _ONE, _NOTHING))
 
 
 def _present(args: tuple[Expr, ...]) -> Expr:
     """Whether no argument is NULL."""
-    present = conjunction(tuple(expr("({x}) IS NOT NULL", x=a) for a in args))
+    present = conjunction(tuple(Postfix(Bracketed(a), "IS NOT NULL") for a in args))
     assert present is not None
     return present
 
@@ -180,7 +194,8 @@ def _inside(arg: Expr, type_: str) -> Expr | None:
     if match is None or int(match[1]) <= _SUMMED_DIGITS:
         return None
     limit = 10 ** (_SUMMED_DIGITS - int(match[2]))
-    return expr(f"({{x}} > -{limit}.0 AND {{x}} < {limit}.0)", x=arg)
+    low, high = (Literal(f"{sign}{limit}.0") for sign in ("-", ""))
+    return Bracketed(Infix(Infix(arg, ">", low), "AND", Infix(arg, "<", high)))
 
 
 def _sum_state(
@@ -191,11 +206,10 @@ def _sum_state(
     counter = _counter(hidden(f"{result}_n"), _present(call.args))
     name, inside = hidden(f"{result}_s"), _inside(arg, type_)
     if inside is None:
-        value = expr("CAST({x} AS " + kept_in.upper() + ")", x=arg)
-        return StateColumn(name, kept_in, Kind.SUM, value), counter
+        return StateColumn(name, kept_in, Kind.SUM, Cast(arg, kept_in.upper())), counter
     narrow = kept_in.replace("37", str(_SUMMED_DIGITS), 1).upper()
-    value = expr(f"CASE WHEN {{inside}} THEN CAST({{x}} AS {narrow}) END", inside=inside, x=arg)
-    others = _counter(hidden(f"{result}_o"), expr("NOT {inside}", inside=inside))
+    value = case(inside, Cast(arg, narrow))
+    others = _counter(hidden(f"{result}_o"), Prefix("NOT", inside))
     return StateColumn(name, kept_in, Kind.SUM, value), counter, others
 
 
@@ -208,12 +222,12 @@ def _sum(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -
     if kept_in is None:
         return None
     state = total, counter, *_ = _sum_state(call, result, kept_in, types[0])
-    value = expr(
-        "CASE WHEN {n} > 0 THEN CAST({s} AS " + type_.upper() + ") END",
-        n=col(counter.id),
-        s=col(total.id),
-    )
-    return _kept_sum(state, value)
+    return _kept_sum(state, _of_some(counter, Cast(col(total.id), type_.upper())))
+
+
+def _of_some(counter: StateColumn, value: Expr) -> Expr:
+    """The value of what is counted; NULL of nothing."""
+    return case(Infix(col(counter.id), ">", _NOTHING), value)
 
 
 def _avg(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
@@ -228,40 +242,27 @@ def _avg(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -
     state = total, counter, *_ = _sum_state(call, result, kept_in, types[0])
     s, n = col(total.id), col(counter.id)
     if types[0] in _INTEGRAL:
-        value = expr("CASE WHEN {n} > 0 THEN CAST({s} AS DOUBLE) / {n} END", s=s, n=n)
-        return _kept_sum(state, value)
+        return _kept_sum(state, _of_some(counter, Infix(Cast(s, "DOUBLE"), "/", n)))
     match = _DECIMAL.match(types[0])
     assert match, types
     precision, scale = int(match[1]), int(match[2])
     if precision - scale > 18 or scale > 9:
         return None
-    remainder = (
-        f"CAST({{s}} - CAST(({{s}} DIV {{n}}) * {{n}} AS DECIMAL(37,0))"
-        f" AS DECIMAL({16 + scale},{scale + 4}))"
-    )
-    value = expr(
-        "CASE WHEN {n} > 0 THEN CAST(CAST({s} DIV {n} AS DECIMAL(18,0)) + "
-        + remainder
-        + " / CAST({n} AS DECIMAL(12,0)) AS "
-        + type_.upper()
-        + ") END",
-        s=s,
-        n=n,
-    )
-    return _kept_sum(state, value)
+    whole = Infix(s, "DIV", n)
+    left = Infix(s, "-", Cast(Infix(Bracketed(whole), "*", n), "DECIMAL(37,0)"))
+    rest = Infix(Cast(left, f"DECIMAL({16 + scale},{scale + 4})"), "/", Cast(n, "DECIMAL(12,0)"))
+    value = Cast(Infix(Cast(whole, "DECIMAL(18,0)"), "+", rest), type_.upper())
+    return _kept_sum(state, _of_some(counter, value))
 
 
 def _bool(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept:
     either = call.function == "bool_or"
     (arg,) = call.args
-    hits = _counter(hidden(f"{result}_t"), expr("({x})" if either else "NOT ({x})", x=arg))
+    closed = Bracketed(arg)
+    hits = _counter(hidden(f"{result}_t"), closed if either else Prefix("NOT", closed))
     counter = _counter(hidden(f"{result}_n"), _present(call.args))
-    value = expr(
-        "CASE WHEN {n} > 0 THEN {t} " + ("> 0" if either else "= 0") + " END",
-        n=col(counter.id),
-        t=col(hits.id),
-    )
-    return Kept((hits, counter), value)
+    found = Infix(col(hits.id), ">" if either else "=", _NOTHING)
+    return Kept((hits, counter), _of_some(counter, found))
 
 
 def _extreme(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -> Kept | None:
@@ -283,27 +284,38 @@ _RULES = {
     "max": _extreme,
 }
 SUPPORTED = RECOMPUTED | frozenset(_RULES)
-WEIGHTED = {
-    Kind.SUM: "SUM(CASE WHEN {w} > 0 THEN {x} ELSE {zero} - ({x}) END)",
-    Kind.MIN: "MIN(CASE WHEN {w} > 0 THEN {x} END)",
-    Kind.MAX: "MAX(CASE WHEN {w} > 0 THEN {x} END)",
+_WEIGHT = col(WEIGHT)
+
+
+def _sum_change(x: Expr, zero: Expr) -> Expr:
+    added = ((Infix(_WEIGHT, ">", _NOTHING), x),)
+    return Call("SUM", (Case(None, added, Infix(zero, "-", Bracketed(x))),))
+
+
+def _extreme_added(name: str) -> Callable[[Expr, Expr], Expr]:
+    return lambda x, zero: Call(name, (case(Infix(_WEIGHT, ">", _NOTHING), x),))
+
+
+WEIGHTED: dict[Kind, Callable[[Expr, Expr], Expr]] = {
+    Kind.SUM: _sum_change,
+    Kind.MIN: _extreme_added("MIN"),
+    Kind.MAX: _extreme_added("MAX"),
 }
+"""By a value and the zero of its type."""
 
 
 def weighted(state: StateColumn) -> Expr:
     """The state's change over weighted rows. What goes is subtracted: Spark rounds the negative of
     a decimal to 34 digits."""
-    zero = f"CAST(0 AS {state.type.upper()})"
-    return expr(WEIGHTED[state.kind], w=col(WEIGHT), x=state.value, zero=zero)
+    return WEIGHTED[state.kind](state.value, Cast(_NOTHING, state.type.upper()))
 
 
 def removed(state: StateColumn) -> Expr:
     """The extreme among the deleted rows, which tells whether the group is computed again."""
-    return expr(
-        state.kind.value.upper() + "(CASE WHEN {w} < 0 THEN {x} END)", w=col(WEIGHT), x=state.value
-    )
+    gone = case(Infix(_WEIGHT, "<", _NOTHING), state.value)
+    return Call(state.kind.value.upper(), (gone,))
 
 
 def initial(state: StateColumn) -> Expr:
     """The state of a whole group."""
-    return expr(state.kind.value.upper() + "({x})", x=state.value)
+    return Call(state.kind.value.upper(), (state.value,))

@@ -264,6 +264,23 @@ class Postfix(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class InList(Expr):
+    """`value IN (a, b)`."""
+
+    value: Expr
+    options: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Between(Expr):
+    """`value BETWEEN low AND high`."""
+
+    value: Expr
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Bracketed(Expr):
     """The brackets that are written."""
 
@@ -289,6 +306,16 @@ class SortOrder(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Reference(Expr):
+    """A column of a relation in FROM, by the alias of that ("": of the only one) and as its name is
+    `written`, with quotes or without: in the statements that we make, where ids say too little."""
+
+    relation: str
+    name: str
+    written: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Raw(Expr):
     """Text of our own making around children, or of a construct that has no node."""
 
@@ -306,6 +333,10 @@ def _case(e: Case) -> tuple[str | Expr, ...]:
         found += (when, " THEN ", then, " WHEN ")
     found[-1:] = () if e.otherwise is None else (" ELSE ", e.otherwise)
     return (*found, " END")
+
+
+def _reference(e: Reference) -> tuple[str | Expr, ...]:
+    return (f"{e.relation}.{e.written}" if e.relation else e.written,)
 
 
 def _prefix(e: Prefix) -> tuple[str | Expr, ...]:
@@ -329,9 +360,12 @@ _PRINTED: dict[type[Expr], Callable[[Any], tuple[str | Expr, ...]]] = {
     Infix: lambda e: (e.left, f" {e.op} ", e.right),
     Prefix: _prefix,
     Postfix: lambda e: (e.value, f" {e.op}"),
+    InList: lambda e: (e.value, " IN (", *separated(e.options), ")"),
+    Between: lambda e: (e.value, " BETWEEN ", e.low, " AND ", e.high),
     Bracketed: lambda e: ("(", e.inner, ")"),
     Element: lambda e: (e.value, "[", e.key, "]"),
     SortOrder: _sort_order,
+    Reference: _reference,
     Raw: lambda e: e.pieces,
 }
 EXPRESSIONS = tuple(_PRINTED)

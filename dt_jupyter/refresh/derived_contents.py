@@ -43,7 +43,7 @@ from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT, prepare
 from dt_jupyter.refresh.protocol import Refresher
 from dt_jupyter.refresh.stage_commit import CommitOrigin, Target, commit_stage, refresh_statistics
 from dt_jupyter.spark import run_cancellable, type_text
-from dt_jupyter.sql import GroupSql, containing
+from dt_jupyter.sql import GroupSql, TextQuery, containing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -194,7 +194,7 @@ def _query(found: Derivation, stage: CompiledStage, rows: str) -> str:
     text = f"SELECT {', '.join([*items, *kept])}\nFROM (\n{rows}\n)" + (
         f"\nWHERE {where}" if where else ""
     )
-    return stage.sql.derived(text)
+    return stage.sql.derived(TextQuery(text)).sql
 
 
 # -- committed -------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ from dt_jupyter.refresh.stage_run import StageRun
 from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.sources import Sources
 from dt_jupyter.spark import CancelFlag, empty_frame, job_metrics, read_confs
+from dt_jupyter.sql import TextQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -344,6 +345,6 @@ class Stages:
             assert own_columns is not None
             frame, schema = frame.selectExpr(*own_columns), public.schema
             if kept is not None and has_ids:
-                frame = frame.unionAll(spark.sql(public.sql.derived(kept)))
+                frame = frame.unionAll(spark.sql(public.sql.derived(TextQuery(kept)).sql))
         target = of.public_target()
         return Overwrite(frame, prepare(spark, target.path, schema, of.table, target.cluster_by))

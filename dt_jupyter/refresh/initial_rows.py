@@ -62,11 +62,11 @@ def _evaluated(run: StageRun) -> pa.Table | None:
     if not decide_whole(replace(facts, left_out=_find_left_out(run)), run.tuning).is_here:
         return None
     reading = _reading(run, tables)
-    text = sql.initial(reading.renderer())
+    query = sql.initial(reading.renderer())
     if not reading.all_local:
         return None
     is_cancelled, end = make_cancel_check(), monotonic() + _PATIENCE_SECONDS
-    rows = reading.views.evaluate_whole(text, most, lambda: is_cancelled() or monotonic() > end)
+    rows = reading.views.evaluate_whole(query, most, lambda: is_cancelled() or monotonic() > end)
     check_cancelled()
     run.reading.local_rows += reading.local_rows if rows is not None else 0
     return rows

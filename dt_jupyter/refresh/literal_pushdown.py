@@ -13,16 +13,20 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dt_jupyter.ivm import (
+    Between,
     End,
     Expr,
     Filter,
+    Infix,
+    InList,
     Join,
+    Literal,
     Origin,
+    Postfix,
     Rel,
     Restrict,
     col,
     equated,
-    expr,
     origins,
     rewrite,
 )
@@ -49,12 +53,11 @@ class Bounds:
     def predicate(self, column: str, *, null_safe: bool) -> Expr:
         """Whether the column may have one of the values."""
         x = col(column)
-        if self.values is not None:
-            listed = ", ".join(self.values)
-            found = expr("{x} IN (" + listed + ")", x=x) if self.values else expr("FALSE")
+        if self.values is None:
+            found: Expr = Between(x, Literal(self.least), Literal(self.greatest))
         else:
-            found = expr("{x} BETWEEN " + f"{self.least} AND {self.greatest}", x=x)
-        return expr("{f} OR {x} IS NULL", f=found, x=x) if null_safe and self.null else found
+            found = InList(x, tuple(map(Literal, self.values))) if self.values else Literal("FALSE")
+        return Infix(found, "OR", Postfix(x, "IS NULL")) if null_safe and self.null else found
 
 
 Facts = Callable[[Sequence[Origin]], Bounds | None]

@@ -21,6 +21,7 @@ from dt_jupyter.ivm import End, Filter, Rel, Restrict, Scan, rewrite, scans, wal
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
+from dt_jupyter.sql import Query
 
 if TYPE_CHECKING:
     from dt_jupyter.refresh.inputs import Reading
@@ -37,7 +38,7 @@ class SharedRows:
     Spark caches; without it nothing is shared."""
 
     reading: Reading
-    hold: Callable[[str], str] | None
+    hold: Callable[[Query], str] | None
     _changes: frozenset[Rel] = frozenset()
     _views: dict[Rel, Scan] = field(default_factory=dict)
 
@@ -78,7 +79,7 @@ class SharedRows:
 
     def _held(self, rel: Rel) -> str:
         assert self.hold is not None
-        return self.hold(self.reading.renderer()(rel))
+        return self.hold(self.reading.renderer().query(rel))
 
     # -- selections -------------------------------------------------------------------------------
 

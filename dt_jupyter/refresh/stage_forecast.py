@@ -33,7 +33,7 @@ from dt_jupyter.refresh.stage_plan import SourceRead
 from dt_jupyter.refresh.stage_texts import StageTexts, log_sizes, make_renderer
 from dt_jupyter.refresh.stage_way import has_many_rows
 from dt_jupyter.refresh.view_shapes import ViewShapes
-from dt_jupyter.sql import GroupSql
+from dt_jupyter.sql import GroupSql, Query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,25 +77,25 @@ class StageForecast:
     def initial(self) -> str:
         """All rows of the stage's table."""
         sizes = log_sizes(self._reads, self.logs)
-        return self.texts.initial(make_renderer(self._scan, self._reads, sizes))
+        return self.texts.initial(make_renderer(self._scan, self._reads, sizes)).sql
 
     def change(self) -> tuple[ForecastStatement, ...]:
         """The statements of a change, in order; that of the change itself last. Empty where nothing
         changed."""
-        found = list(self._texts(_Places(self._scan, self._state)))
+        found = list(self._queries(_Places(self._scan, self._state)))
         decisions = self._decisions([(name, rel) for name, rel, _ in found])
         return tuple(
-            ForecastStatement(name, text, d)
-            for (name, _, text), d in zip(found, decisions, strict=True)
+            ForecastStatement(name, query.sql, d)
+            for (name, _, query), d in zip(found, decisions, strict=True)
         )
 
-    # -- texts ------------------------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------------
 
     @property
     def _reads(self) -> dict[str, SourceRead]:
         return {r.source: r for r in self.texts.step.reads}
 
-    def _texts(self, places: _Places) -> Iterator[tuple[str, Rel, str]]:
+    def _queries(self, places: _Places) -> Iterator[tuple[str, Rel, Query]]:
         delta, sizes = self.texts.step.delta, log_sizes(self._reads, self.logs)
         if delta is None:
             return
@@ -103,13 +103,13 @@ class StageForecast:
         for n, keys in enumerate(key_relations(delta), 1):
             rel = directed(with_keys(keys, names), sizes)
             names[keys] = f"touched_keys_{n}"
-            yield names[keys], rel, render(rel)
+            yield names[keys], rel, render.query(rel)
         rel = directed(with_keys(delta, names), sizes)
         if not is_nothing(rel):
-            text = self.texts.change(
+            query = self.texts.change(
                 render, rel, lambda touched, sql: (touched, places.state(sql.state_columns))
             )
-            yield "", rel, text
+            yield "", rel, query
 
     def _state(self, columns: Sequence[str]) -> str:
         version = self.texts.step.version
@@ -147,15 +147,15 @@ class StageForecast:
         shapes = ViewShapes(self.logs, read_evaluation_session(self.spark), self.evaluator)
         places = _Places(shapes.place, lambda columns: shapes.add_table(self.target, columns))
         try:
-            texts = [text for _, _, text in self._texts(places)]
+            queries = [query for _, _, query in self._queries(places)]
         except NotSupported as e:
             return [
                 self._decide(rel, e.sentence, frozenset(), is_change=not name)
                 for name, rel in statements
             ]
         found, apart = list[WayDecision](), set[str]()
-        for (name, rel), text in zip(statements, texts, strict=True):
-            left_out = shapes.find_left_out(text, name)
+        for (name, rel), query in zip(statements, queries, strict=True):
+            left_out = shapes.find_left_out(query, name)
             found.append(self._decide(rel, left_out, frozenset(apart), is_change=not name))
             if not found[-1].is_here:
                 apart.add(name)

@@ -50,7 +50,7 @@ from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, StageStatement, StageSte
 from dt_jupyter.refresh.stage_texts import StageTexts
 from dt_jupyter.refresh.statement_confs import INTERPRETED, plan_for
 from dt_jupyter.spark import JobPurpose, collect_arrow, note_purpose, text_of_path, type_text
-from dt_jupyter.sql import BagSql, GroupSql
+from dt_jupyter.sql import AllColumns, BagSql, GroupSql, Query, Select, Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +58,11 @@ if TYPE_CHECKING:
 
 _DONE = f"NOT COALESCE({RESCAN}, FALSE)"
 """Of a group: its new values are in the change, and it need not be computed from all its rows."""
+
+
+def _all_of(view: str) -> Query:
+    """All rows of a view."""
+    return Select((AllColumns(),), Table(quote(view)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class StageRun:
 
     def __post_init__(self) -> None:
         assert not self.step.waits_for
-        self.texts = StageTexts(self.compiled, self.step, self.region)
+        self.texts = StageTexts(self.spark, self.compiled, self.step, self.region)
         self.size = self.texts.size
         whole = self.step.statement is StageStatement.INITIALISE
         self.reading = Reading(
@@ -125,13 +130,13 @@ class StageRun:
         columns = sql.state_columns if isinstance(sql, GroupSql) else (*STORED_ID, *HASH)
         return self.reading.snapshot(self.target, self.step.version, columns)
 
-    def change_text(self, delta: Rel) -> str:
+    def change_query(self, delta: Rel) -> Query:
         """ΔQ: the statement whose rows decide everything else."""
         local = self.reading.is_local(delta)
         render = self.reading.renderer(local=local)
         return self.texts.change(render, delta, self._find_groups, local=local)
 
-    def _find_groups(self, touched: str, sql: GroupSql) -> tuple[str, str]:
+    def _find_groups(self, touched: Query, sql: GroupSql) -> tuple[Query, str]:
         """The touched groups and the state to merge them into: their own, selected from a large
         table, where they fit the driver; else all of it."""
         assert self.step.version is not None
@@ -144,14 +149,14 @@ class StageRun:
         if groups is None:
             if not self.size.is_small:
                 return touched, self.state()
-            held = f"SELECT * FROM {quote(self._hold(touched))}"
-            groups = collect_arrow(self.spark.sql(held).limit(self.tuning.driver_rows + 1))
+            held = _all_of(self._hold(touched))
+            groups = collect_arrow(self.spark.sql(held.sql).limit(self.tuning.driver_rows + 1))
             if groups.num_rows > self.tuning.driver_rows:
                 return held, self.state()
         values = {i: groups[sql.top.keys[i]] for i in plain}
         most = max(plain, key=lambda i: len(values[i].unique()))
         state = self.reading.state(log, version, columns, sql.keys[most], values[most])
-        return f"SELECT * FROM {quote(self.reading.view(groups))}", state or self.state()
+        return _all_of(self.reading.view(groups)), state or self.state()
 
     def _may_select(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
         small = self.size.is_small or self._is_at_hand()
@@ -170,22 +175,22 @@ class StageRun:
         for keys in relations:
             read = shared.prepare(keys, names)
             render = self.reading.renderer(local=self.reading.is_local(read))
-            names[keys] = self.touched(render(read))
+            names[keys] = self.touched(render.query(read))
         delta = shared.prepare(delta, names)
         return None if is_nothing(delta) else delta
 
-    def _hold(self, text: str) -> str:
+    def _hold(self, query: Query) -> str:
         """The view of a statement's rows, which are computed when they are first read."""
         note_purpose(self.spark, JobPurpose.KEYS)
-        return self.held.hold(self._planned(text, heavy=not self.reading.all_local))
+        return self.held.hold(self._planned(query, heavy=not self.reading.all_local))
 
-    def touched(self, text: str) -> str:
+    def touched(self, query: Query) -> str:
         """The keys of a change, computed; the name of their relation."""
-        rows, schema = self.reading.views.evaluate(text), None
+        rows, schema = self.reading.views.evaluate(query), None
         if rows is None:
             heavy = not self.reading.all_local and not self.size.is_small
             note_purpose(self.spark, JobPurpose.KEYS)
-            frame = self._planned(text, heavy=heavy)
+            frame = self._planned(query, heavy=heavy)
             if not self.size.fits_driver(self.tuning):
                 return quote(self.held.hold(frame))
             rows, schema = collect_arrow(frame), frame.schema
@@ -199,10 +204,10 @@ class StageRun:
         rows = initial_rows(self, new_schema=new_schema)
         if rows is not None:
             return Overwrite(rows, new_schema)
-        text = self.texts.initial(self.reading.renderer())
+        query = self.texts.initial(self.reading.renderer())
         local = self.reading.all_local
         note_purpose(self.spark, JobPurpose.STATE)
-        frame = self._planned(text, heavy=not local)
+        frame = self._planned(query, heavy=not local)
         if local:
             return Overwrite(collect_arrow(frame), new_schema)
         return Overwrite(frame if new_schema else self._gathered(frame), new_schema)
@@ -221,16 +226,16 @@ class StageRun:
         delta = self.delta()
         if delta is None:
             return None
-        text = self.change_text(delta)
+        query = self.change_query(delta)
         may_fit = self.size.may_fit(self.tuning, grouped=isinstance(self.compiled.sql, GroupSql))
         at_hand = may_fit or self.reading.is_local(delta)
-        arrow = self.reading.views.evaluate(text) if at_hand else None
+        arrow = self.reading.views.evaluate(query) if at_hand else None
         if arrow is None or arrow.num_rows > self.tuning.evaluated_rows:
             heavy = not self.reading.all_local and (
                 not self.size.is_small or self._scanned() > self.tuning.driver_bytes
             )
             note_purpose(self.spark, JobPurpose.STATE)
-            frame = self._planned(text, heavy=heavy)
+            frame = self._planned(query, heavy=heavy)
             bag = isinstance(self.compiled.sql, BagSql)
             fits = self.size.fits_driver(self.tuning)
             if bag and self.texts.insert_only and not fits:
@@ -247,9 +252,9 @@ class StageRun:
             return self._group(arrow, self.compiled.sql)
         return self._bag(arrow, self.compiled.sql)
 
-    def _planned(self, text: str, *, heavy: bool) -> DataFrame:
+    def _planned(self, query: Query, *, heavy: bool) -> DataFrame:
         """A statement of Spark's, and the session for it."""
-        self.reading.views.give(text)
+        self.reading.views.give(query.sql)
         local = self.reading.all_local
         rows = self.size.rows or (None,)
         changed = sum(UNKNOWN_ROWS if n is None else n for n in rows)
@@ -258,12 +263,12 @@ class StageRun:
         compiled = self.compiled_as()
         for conf, value in (INTERPRETED if few else compiled).items():
             self.spark.conf.set(conf, value)
-        return self.spark.sql(text)
+        return self.spark.sql(query.sql)
 
-    def _rows(self, text: str) -> pa.Table:
-        """The rows of a statement, whoever computes them."""
-        rows = self.reading.views.evaluate(text)
-        return collect_arrow(self._frame(text)) if rows is None else rows
+    def _rows(self, query: Query) -> pa.Table:
+        """The rows of a statement, computed here or by Spark."""
+        rows = self.reading.views.evaluate(query)
+        return collect_arrow(self._frame(query.sql)) if rows is None else rows
 
     def _frame(self, text: str) -> DataFrame:
         """A statement of Spark's in the session as it is."""
@@ -313,9 +318,9 @@ class StageRun:
         if not pc.any(new).as_py():
             return [kept]
         view = quote(self.reading.view(rows.filter(new)))
-        return [kept, collect_arrow(self._frame(sql.computed(view))).cast(kept.schema)]
+        return [kept, collect_arrow(self._frame(sql.computed(view).sql)).cast(kept.schema)]
 
-    def _rescan(self, sql: GroupSql, view: str) -> str:
+    def _rescan(self, sql: GroupSql, view: str) -> Query:
         render = self.reading.renderer(quote(view))
         return sql.rescan(render, "keys", self.reading.prepared)
 
@@ -404,7 +409,7 @@ class StageRun:
         done = f"SELECT {columns} FROM {quote(change)} WHERE {OP} IS NOT NULL AND {_DONE}"
         if sql.once:
             new = f"(SELECT * FROM {quote(change)} WHERE {OP} = 'I')"
-            values = self.staged(self._frame(sql.computed(new)), "values")
+            values = self.staged(self._frame(sql.computed(new).sql), "values")
             return Merge(
                 sql.keys,
                 self._frame(f"{done} AND {OP} <> 'I' UNION ALL SELECT * FROM {values}"),
@@ -413,7 +418,7 @@ class StageRun:
             return self._merge(sql.keys, done, facts.counts)
         again = f"SELECT {', '.join((*sql.keys, EXISTED))} FROM {quote(change)} WHERE NOT {_DONE}"
         keys = self.held.hold(self._frame(again))
-        fresh = quote(self.held.hold(self._frame(self._rescan(sql, keys))))
+        fresh = quote(self.held.hold(self._frame(self._rescan(sql, keys).sql)))
         kinds = self._frame(f"SELECT {OP}, COUNT(*) FROM {fresh} GROUP BY {OP}").collect()
         counts = Counter(facts.counts) + Counter({kind: n for kind, n in kinds if kind})
         both = f"{done} UNION ALL SELECT {columns} FROM {fresh} WHERE {OP} IS NOT NULL"
@@ -427,8 +432,8 @@ class StageRun:
         gone, change = counts["D"], quote(change)
         added = sql.numbered(sql.copies(change), self.step.sequence)
         if not gone:
-            return Append(self._frame(added)) if counts["I"] else None
-        found = self._frame(sql.victims(change, self.state(), small=gone <= LARGE))
+            return Append(self._frame(added.sql)) if counts["I"] else None
+        found = self._frame(sql.victims(change, self.state(), small=gone <= LARGE).sql)
         victims = quote(self.held.hold(found))
         (there,) = self._frame(f"SELECT COUNT(*) FROM {victims}").collect()[0]
         self._refuse_missing(gone - there)
@@ -448,7 +453,7 @@ class StageRun:
         assert isinstance(sql, BagSql)
         view = hidden("inserted")
         frame.createOrReplaceTempView(view)
-        return self._frame(sql.numbered(f"SELECT * FROM {view}", self.step.sequence))
+        return self._frame(sql.numbered(_all_of(view), self.step.sequence).sql)
 
     def staged(self, frame: DataFrame, label: str) -> str:
         """The rows written to files of this attempt, as a relation."""

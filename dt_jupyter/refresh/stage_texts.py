@@ -1,30 +1,44 @@
-"""The statements of a stage's step as texts: a refresh runs them over what it has read, EXPLAIN
-shows them over what it would read."""
+"""The statements of a stage's step: a refresh runs them over what it has read, EXPLAIN shows them
+over what it would read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dt_jupyter.definition import CompiledStage
-from dt_jupyter.ivm import LARGE, Rel, Scan, Sizes, monotone
+from dt_jupyter.ivm import LARGE, Bracketed, Prefix, Rel, Scan, Sizes, monotone
 from dt_jupyter.lake import Added, TableLog, Unchanged
 from dt_jupyter.refresh.frozen_rows import KeptRegion
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.stage_facts import column_type
 from dt_jupyter.refresh.stage_plan import UNKNOWN_ROWS, SourceRead, StageStep, changed_rows
 from dt_jupyter.refresh.stage_way import ChangeSize
-from dt_jupyter.sql import BagSql, GroupSql, Renderer
+from dt_jupyter.sql import (
+    AllColumns,
+    BagSql,
+    GroupSql,
+    Nested,
+    Query,
+    Renderer,
+    Select,
+    TextQuery,
+)
 
-FindGroups = Callable[[str, GroupSql], tuple[str, str]]
-"""The relation of touched groups, from the text that computes it, and the state they are merged
-into."""
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FindGroups = Callable[[Query, GroupSql], tuple[Query, str]]
+"""The touched groups, from the query that computes them, and the relation of the state that they
+are merged into."""
 
 
 @dataclass(frozen=True)
 class StageTexts:
     """`region` is the frozen region of the dynamic table, where the stage is its own."""
 
+    spark: SparkSession
     compiled: CompiledStage
     step: StageStep
     region: KeptRegion | None = None
@@ -40,20 +54,20 @@ class StageTexts:
             isinstance(p, Added) for p in self.step.changes.values() if not isinstance(p, Unchanged)
         )
 
-    def initial(self, render: Renderer) -> str:
+    def initial(self, render: Renderer) -> Query:
         """All rows of the stage's table."""
         sql, sequence = self.compiled.sql, self.step.sequence
-        text = sql.initial(render)
+        rows = sql.initial(render)
         if not isinstance(sql, BagSql):
-            return text
+            return rows
         if self.region is None or self.region.rows is None:
-            return sql.numbered(text, sequence)
-        kept, has_ids = self.region.rows, self.region.has_ids
-        return sql.beside(self.live(text), kept, sequence, has_ids=has_ids)
+            return sql.numbered(rows, sequence)
+        kept, has_ids = TextQuery(self.region.rows), self.region.has_ids
+        return sql.beside(self.live(rows), kept, sequence, has_ids=has_ids)
 
     def change(
         self, render: Renderer, delta: Rel, find_groups: FindGroups, *, local: bool = False
-    ) -> str:
+    ) -> Query:
         """ΔQ: the statement whose rows decide everything else; `local` as of `make_renderer`."""
         sql = self.compiled.sql
         if isinstance(sql, BagSql):
@@ -62,12 +76,13 @@ class StageTexts:
         hint = "SHUFFLE_HASH" if local else "BROADCAST" if self.size.is_small else ""
         return sql.merged(groups, state, hint=hint)
 
-    def live(self, rows: str) -> str:
+    def live(self, rows: Query) -> Query:
         """Rows with the public columns, without those that belong to a frozen region: what comes to
         it and what leaves it changes nothing."""
         if self.region is None:
             return rows
-        return f"SELECT * FROM (\n{rows}\n)\nWHERE NOT {self.region.condition}"
+        kept = Prefix("NOT", Bracketed(self.region.read(self.spark)))
+        return Select((AllColumns(),), Nested(rows), kept, tall=True)
 
 
 def make_renderer(

@@ -12,6 +12,7 @@ from dt_jupyter.lake import TableLog, arrow_schema, fields_named, spark_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.evaluation_session import EvaluationSession
+from dt_jupyter.sql import Query
 
 
 def table_shape(log: TableLog, version: int, columns: Sequence[str]) -> ViewShape:
@@ -45,12 +46,12 @@ class ViewShapes:
         self._shapes[name] = shape
         return quote(name)
 
-    def find_left_out(self, text: str, name: str = "") -> str:
+    def find_left_out(self, query: Query, name: str = "") -> str:
         """What of a statement over the views the evaluator has no rule for; empty for nothing. The
         result of such a statement becomes a view, by the `name` that is given."""
         if self.session.left_out:
             return self.session.left_out
-        found = self.evaluator.translated(text, self._shapes, is_utc=self.session.is_utc)
+        found = self.evaluator.translated(query, self._shapes, is_utc=self.session.is_utc)
         if isinstance(found, LeftOut):
             return found.what
         if name:

@@ -61,7 +61,7 @@ def explain_defined(name: Name, defined: Defined) -> Explanation:
         for i, stage in enumerate(defined.compiled.stages):
             render = Renderer(lambda scan: names.get(scan.source, scan.source))
             title = f"initial contents of {_what(defined.compiled, i)}"
-            steps.append(PlanStep(title, stage.sql.initial(render)))
+            steps.append(PlanStep(title, stage.sql.initial(render).sql))
     return Explanation(
         name,
         defined.mode,
@@ -198,7 +198,7 @@ class _PlanPrinter:
         own = layout.public(table.id) if public else layout.stage(table.id, step.ordinal)
         return StageForecast(
             self.spark,
-            StageTexts(stage, step, self._region(whole=new) if public else None),
+            StageTexts(self.spark, stage, step, self._region(whole=new) if public else None),
             self.sources.logs[str(own)],
             logs_of(self.sources, table.id, table.definition, self.compiled),
             self.evaluator,

@@ -3,13 +3,29 @@ from .dialect import (
     has_other_precedence as has_other_precedence,
     is_free_function as is_free_function,
 )
+from .emit.bag_sql import BagSql as BagSql
 from .emit.hashing import (
     content_hash as content_hash,
     exact_text as exact_text,
     hash_calls as hash_calls,
 )
+from .emit.query import (
+    AllColumns as AllColumns,
+    Generated as Generated,
+    Item as Item,
+    Joined as Joined,
+    Nested as Nested,
+    Over as Over,
+    Query as Query,
+    Relation as Relation,
+    Select as Select,
+    Table as Table,
+    TextQuery as TextQuery,
+    UnionAll as UnionAll,
+    tables_in as tables_in,
+)
 from .emit.render import Place as Place, Renderer as Renderer
-from .emit.state_sql import BagSql as BagSql, GroupSql as GroupSql, stage_sql as stage_sql
+from .emit.state_sql import GroupSql as GroupSql, stage_sql as stage_sql
 from .grammar import statement_values as statement_values
 from .grammar.failing_rows import RowQuery as RowQuery, failing_row_queries as failing_row_queries
 from .grammar.functions import (
@@ -121,7 +137,11 @@ from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
 from .text.limits import refuse_large as refuse_large
-from .text.literals import escape_quotes as escape_quotes, literal as literal
+from .text.literals import (
+    escape_quotes as escape_quotes,
+    literal as literal,
+    unquote as unquote,
+)
 from .text.local_rows import without_job as without_job
 from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by
 from .text.one_query import require_one_query as require_one_query

@@ -147,11 +147,11 @@ def move_stage(
 ) -> list[dict[str, Any]]:
     """The stage moved from old to new by its own statements, its input in the order `moved`; its
     visible rows."""
-    before = at(stage.input, End.OLD)
-    for rel in (before, at(stage.input, End.NEW)):
-        box.bound(rel)
+    for end in (End.OLD, End.NEW):
+        box.bound(at(stage.input, end))
     check_cancelled()
-    frame = box.spark.sql(sql.initial(Renderer(lambda s: box.place(replace(s, end=End.OLD)))))
+    before = sql.initial(Renderer(lambda s: box.place(replace(s, end=End.OLD))))
+    frame = box.spark.sql(before.sql)
     schema = frame.schema
     old = after = few_rows(frame)
     delta = differentiate(moved, moving)
@@ -191,7 +191,7 @@ def _move_group(
     box.put("state", (End.OLD,), old, schema)
     state = quote(box.view("state", End.OLD))
     touched = sql.touched(render, delta)
-    merged = box.spark.sql(sql.merged(touched, state))
+    merged = box.spark.sql(sql.merged(touched, state).sql)
     changes = few_rows(merged)
     if any(c[COUNT] < 0 for c in changes):
         raise Mismatch("more rows leave a group than it has")
@@ -201,10 +201,10 @@ def _move_group(
         keys = T.StructType([f for f in merged.schema if f.name in (*sql.keys, EXISTED)])
         box.put("keys", (End.NEW,), again, keys)
         view = box.view("keys", End.NEW)
-        changes += box.rows(sql.rescan(box.renderer(view), "keys"))
+        changes += box.rows(sql.rescan(box.renderer(view), "keys").sql)
     if sql.once and (new := [c for c in changes if c[OP] == "I"]):
         box.put("new", (End.NEW,), new, merged.schema)
-        computed = box.rows(sql.computed(quote(box.view("new", End.NEW))))
+        computed = box.rows(sql.computed(quote(box.view("new", End.NEW))).sql)
         changes = [c for c in changes if c[OP] != "I"] + computed
 
     def identity(row: dict[str, Any]) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def _move_bag(
     for row in old:
         weights[(row[h1], row[h2])] += 1
         contents[(row[h1], row[h2])] = row
-    for row in box.rows(sql.change(render, delta, consolidate=True)):
+    for row in box.rows(sql.change(render, delta, consolidate=True).sql):
         weights[(row[h1], row[h2])] += row[WEIGHT]
         contents.setdefault((row[h1], row[h2]), row)
     if any(w < 0 for w in weights.values()):

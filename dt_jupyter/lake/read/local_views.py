@@ -14,6 +14,7 @@ from dt_jupyter.lake import TableLog, local_view
 from dt_jupyter.refresh.evaluation_session import EvaluationSession, read_evaluation_session
 from dt_jupyter.refresh.view_shapes import table_shape
 from dt_jupyter.spark import arrow_frame
+from dt_jupyter.sql import Query, tables_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,36 +56,36 @@ class LocalViews:
     def _add(self, name: str, rows: LocalRows, make: Callable[[], object]) -> None:
         self._rows[name], self._not_given[name] = rows, make
 
-    def evaluate(self, text: str) -> pa.Table | None:
+    def evaluate(self, query: Query) -> pa.Table | None:
         """The rows of a statement over views alone; None: it is Spark's."""
         if self._session.left_out:
             return None
-        read = {n: self._rows[n] for n in self._read_by(text)}
-        return self.evaluator(text, read, is_utc=self._session.is_utc)
+        return self.evaluator(query, self._read_by(query), is_utc=self._session.is_utc)
 
     def evaluate_whole(
-        self, text: str, most_bytes: int, over: Callable[[], bool]
+        self, query: Query, most_bytes: int, over: Callable[[], bool]
     ) -> pa.Table | None:
         """As `evaluate`, of however many rows, within bounds."""
         if self._session.left_out:
             return None
-        read = {n: self._rows[n] for n in self._read_by(text)}
         return self.evaluator.evaluate_whole(
-            text, read, most_bytes, over, is_utc=self._session.is_utc
+            query, self._read_by(query), most_bytes, over, is_utc=self._session.is_utc
         )
 
     @cached_property
     def _session(self) -> EvaluationSession:
         return read_evaluation_session(self.spark)
 
-    def _read_by(self, text: str) -> list[str]:
-        """The views that a statement names."""
-        words = set(_WORD.findall(text))
-        return [n for n in self._rows if n in words]
+    def _read_by(self, query: Query) -> dict[str, LocalRows]:
+        """The rows that a statement reads, by the names of their views."""
+        named = dict.fromkeys(table.view for table in tables_in(query))
+        return {n: self._rows[n] for n in named if n in self._rows}
 
     def give(self, text: str) -> None:
-        """Makes the views that a statement reads known to Spark."""
-        for name in self._read_by(text):
+        """Makes the views that a statement of Spark's names known to it: it may have text that
+        others wrote."""
+        words = set(_WORD.findall(text))
+        for name in words & self._rows.keys():
             if make := self._not_given.pop(name, None):
                 make()
                 self.given_rows += self._rows[name].rows.num_rows

@@ -22,7 +22,6 @@ from dt_jupyter.ivm import (
     col,
     equality,
     refuse,
-    separated,
 )
 from dt_jupyter.model import quote
 
@@ -36,8 +35,8 @@ def content_hash(
     columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]] = ()
 ) -> tuple[str, str]:
     """The text of `hash_calls`."""
-    values = _hashed(columns, added).sql(quote)
-    return f"XXHASH64({values})", f"XXHASH64('dt', {values})"
+    one, other = hash_calls(columns, added)
+    return one.sql(quote), other.sql(quote)
 
 
 def hash_calls(
@@ -49,19 +48,21 @@ def hash_calls(
     NULLs. So rows that were stored before these columns came keep their hashes.
     """
     values = _hashed(columns, added)
-    return Call("XXHASH64", (values,)), Call("XXHASH64", (Literal("'dt'"), values))
+    return Call("XXHASH64", values), Call("XXHASH64", (Literal("'dt'"), *values))
 
 
-def _hashed(columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]) -> Expr:
+def _hashed(
+    columns: Iterable[tuple[str, str]], added: Iterable[tuple[str, str]]
+) -> tuple[Expr, ...]:
     """The arguments of the hash: which columns are NULL, and their values."""
     parts, nulls = list[Expr](), list[Expr]()
     for name, type_ in columns:
         x = col(name)
         parts += _value(x, type_, name)
-        nulls.append(Raw(("CASE WHEN ", x, " IS NULL THEN '1' ELSE '0' END")))
+        nulls.append(case(Postfix(x, "IS NULL"), Literal("'1'"), Literal("'0'")))
     mask = Call("CONCAT", tuple(nulls)) if nulls else Literal("''")
     later = [e for i, (name, type_) in enumerate(added) for e in _if_there(i, name, type_)]
-    return Raw(separated((mask, *parts, *later)))
+    return (mask, *parts, *later)
 
 
 def _if_there(number: int, name: str, type_: str) -> tuple[Expr, ...]:

@@ -1,19 +1,26 @@
-"""A relation as one Spark SQL text, laid out to be read."""
+"""A relation as one query of Spark SQL, laid out to be read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from dt_jupyter.ivm import (
     Aggregate,
+    Bracketed,
+    Cast,
+    Column,
     Expr,
     Filter,
     Generate,
+    Infix,
     Join,
+    Literal,
     Match,
     PerOperator,
     Project,
+    Reference,
     Rel,
     Restrict,
     Rows,
@@ -21,9 +28,27 @@ from dt_jupyter.ivm import (
     Top,
     Union,
     Window,
+    col,
+    conjunction,
+    equality,
 )
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sql.emit.query import (
+    AllColumns,
+    Generated,
+    Item,
+    Joined,
+    Nested,
+    Over,
+    Query,
+    Relation,
+    Select,
+    Table,
+    UnionAll,
+    in_order,
+    query_text,
+)
 
 Place = Callable[[Scan], str]
 """The relation text for a scan; it has the source's own column names (and `__dt_w` of changes)."""
@@ -44,60 +69,60 @@ class Renderer:
     """How Spark is to send the keys of restrictions; None: as it likes."""
 
     def __call__(self, rel: Rel) -> str:
-        return self.text(rel, 0)
+        return query_text(self.query(rel), self.quote)
 
-    def text(self, rel: Rel, depth: int) -> str:
-        return _RENDER[type(rel)](self, rel, depth)
+    def query(self, rel: Rel) -> Query:
+        """The relation as a query."""
+        return _RENDER[type(rel)](self, rel)
 
-    def nested(self, rel: Rel, depth: int) -> str:
-        """The relation in brackets, two spaces further in."""
-        pad = "  " * (depth + 1)
-        return f"(\n{pad}{self.text(rel, depth + 1)}\n{'  ' * depth})"
+    def nested(self, rel: Rel, alias: str = "") -> Nested:
+        return Nested(self.query(rel), alias)
 
-    def item(self, rendered: str, column: str) -> str:
-        name = self.quote(column)
-        return rendered if rendered == name else f"{rendered} AS {name}"
+    def item(self, value: Expr | Over, column: str) -> Item:
+        if isinstance(value, Column) and value.id == column:
+            return Item(value)
+        return Item(value, column, self.quote(column))
+
+    def columns(self, rel: Rel) -> tuple[Item, ...]:
+        return tuple(Item(col(c)) for c in rel.columns)
+
+    def of(self, alias: str, column: str) -> Reference:
+        """A column of the relation with this alias."""
+        return Reference(alias, column, self.quote(column))
 
 
-def _scan(r: Renderer, rel: Rel, depth: int) -> str:
+def _scan(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Scan)
     casts = dict(rel.casts)
-    items = [
-        r.item(f"CAST({r.quote(n)} AS {casts[n]})" if n in casts else r.quote(n), i)
-        for i, n in rel.reads
-    ]
+    items = [r.item(Cast(col(n), casts[n]) if n in casts else col(n), i) for i, n in rel.reads]
     if rel.columns[-1:] == (WEIGHT,):
-        items.append(r.quote(WEIGHT))
-    return f"SELECT {', '.join(items)} FROM {r.place(rel)}"
+        items.append(Item(col(WEIGHT)))
+    return Select(tuple(items), Table(r.place(rel)))
 
 
-def _project(r: Renderer, rel: Rel, depth: int) -> str:
+def _project(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Project)
-    items = ", ".join(r.item(e.sql(r.quote), i) for i, e in rel.items)
-    return f"SELECT {items} FROM {r.nested(rel.input, depth)}"
+    return Select(tuple(r.item(e, i) for i, e in rel.items), r.nested(rel.input))
 
 
-def _filter(r: Renderer, rel: Rel, depth: int) -> str:
+def _filter(r: Renderer, rel: Rel) -> Query:
     """With an alias: without one Spark reads `(…) WHERE (a)` as the alias WHERE with column a."""
     assert isinstance(rel, Filter)
-    predicates = " AND ".join(f"({p.sql(r.quote)})" for p in rel.on)
-    return f"SELECT * FROM {r.nested(rel.input, depth)} f WHERE {predicates}"
+    return Select((AllColumns(),), r.nested(rel.input, "f"), conjunction(rel.on))
 
 
-def _join(r: Renderer, rel: Rel, depth: int) -> str:
+def _join(r: Renderer, rel: Rel) -> Query:
     """A change is joined to one member after the other, and while it is small it is sent to
     every task: Spark does not know how few rows such a join has. Others are comma joins with
     every condition in WHERE, which Spark orders itself."""
     assert isinstance(rel, Join)
     if WEIGHT in rel.members[0].columns and len(rel.members) > 1:
-        return _change_join(r, rel, depth)
-    pad = "  " * depth
-    members = [f"{r.nested(m, depth)} j{i}" for i, m in enumerate(rel.members)]
-    columns = ", ".join(r.quote(c) for c in rel.columns)
-    return f"SELECT {columns} FROM {', '.join(members)}{_where(r, rel.on, pad)}"
+        return _change_join(r, rel)
+    members: list[Relation] = [r.nested(m, f"j{i}") for i, m in enumerate(rel.members)]
+    return Select(r.columns(rel), reduce(Joined, members), conjunction(rel.on))
 
 
-def _change_join(r: Renderer, rel: Join, depth: int) -> str:
+def _change_join(r: Renderer, rel: Join) -> Query:
     *others, member = rel.members
     known = {c for m in others for c in m.columns}
     below = tuple(p for p in rel.on if p.columns <= known)
@@ -105,97 +130,77 @@ def _change_join(r: Renderer, rel: Join, depth: int) -> str:
     left: Rel = Join(tuple(others), below)
     if len(others) == 1:
         left = Filter(others[0], below) if below else others[0]
-    hint = f"/*+ {r.hint}(d) */ " if r.small(left) else ""
-    columns = ", ".join(r.quote(c) for c in rel.columns)
-    sides = f"{r.nested(left, depth)} d, {r.nested(member, depth)} m"
-    return f"SELECT {hint}{columns} FROM {sides}{_where(r, on, '  ' * depth)}"
+    hint = f"{r.hint}(d)" if r.small(left) else ""
+    sides = Joined(r.nested(left, "d"), r.nested(member, "m"))
+    return Select(r.columns(rel), sides, conjunction(on), hint=hint)
 
 
-def _where(r: Renderer, on: tuple[Expr, ...], pad: str) -> str:
-    where = " AND ".join(f"({p.sql(r.quote)})" for p in on)
-    return f"\n{pad}WHERE {where}" if where else ""
-
-
-def _union(r: Renderer, rel: Rel, depth: int) -> str:
+def _union(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Union)
-    pad = "  " * depth
     members = []
     for member in rel.members:
-        items = ", ".join(
-            r.item(r.quote(c), i) for i, c in zip(rel.ids, member.columns, strict=True)
-        )
-        members.append(f"SELECT {items} FROM {r.nested(member, depth)}")
-    return f"\n{pad}UNION ALL\n{pad}".join(members)
+        named = zip(rel.ids, member.columns, strict=True)
+        members.append(Select(tuple(r.item(col(c), i) for i, c in named), r.nested(member)))
+    return UnionAll(tuple(members))
 
 
-def _aggregate(r: Renderer, rel: Rel, depth: int) -> str:
+def _aggregate(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Aggregate)
-    items = [r.quote(k) for k in rel.keys]
-    items += [r.item(c.text.sql(r.quote), i) for i, c in rel.calls]
-    keys = ", ".join(r.quote(k) for k in rel.keys)
-    by = f" GROUP BY {keys}" if keys else ""
-    return f"SELECT {', '.join(items)} FROM {r.nested(rel.input, depth)}{by}"
+    keys = tuple(map(col, rel.keys))
+    items = (*map(Item, keys), *(r.item(c.text, i) for i, c in rel.calls))
+    return Select(items, r.nested(rel.input), keys=keys)
 
 
-def _rows(r: Renderer, rel: Rel, depth: int) -> str:
+def _rows(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Rows)
-    return f"SELECT * FROM {rel.text} v({', '.join(r.quote(i) for i in rel.ids)})"
+    return Select((AllColumns(),), Table(rel.text, "v", rel.ids))
 
 
-def _match(r: Renderer, rel: Rel, depth: int) -> str:
+def _match(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Match)
-    on = [f"l.{r.quote(a)} = m.{r.quote(b)}" for a, b in rel.pairs]
-    on += [f"({p.sql(r.quote)})" for p in rel.on]
-    columns = ", ".join(r.quote(c) for c in rel.columns)
-    return (
-        f"SELECT {columns} FROM {r.nested(rel.left, depth)} l"
-        f" {rel.kind.value} JOIN {r.nested(rel.right, depth)} m ON {' AND '.join(on) or 'TRUE'}"
-    )
+    on = [equality(r.of("l", a), r.of("m", b)) for a, b in rel.pairs]
+    condition = in_order((*on, *map(Bracketed, rel.on))) or Literal("TRUE")
+    left, right = r.nested(rel.left, "l"), r.nested(rel.right, "m")
+    return Select(r.columns(rel), Joined(left, right, f"{rel.kind.value} JOIN", condition))
 
 
-def _window(r: Renderer, rel: Rel, depth: int) -> str:
+def _window(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Window)
-    rest = [r.quote(c) for c in rel.input.columns if c not in rel.partition]
-    by = ", ".join(r.quote(c) for c in rel.partition)
-    calls = []
-    for call in rel.calls:
-        order = [e.sql(r.quote) for e in call.order] + (rest if call.total else [])
-        over = [f"PARTITION BY {by}"] if by else []
-        over += [f"ORDER BY {', '.join(order)}"] if order else []
-        over += [call.frame] if call.frame else []
-        text = f"{call.function.sql(r.quote)} OVER ({' '.join(over)})"
-        calls.append(r.item(text, call.id))
-    columns = ", ".join([*(r.quote(c) for c in rel.input.columns), *calls])
-    return f"SELECT {columns} FROM {r.nested(rel.input, depth)} w"
+    rest = tuple(col(c) for c in rel.input.columns if c not in rel.partition)
+    partition = tuple(map(col, rel.partition))
+    calls = [
+        Over(c.function, partition, (*c.order, *(rest if c.total else ())), c.frame)
+        for c in rel.calls
+    ]
+    made = (r.item(over, c.id) for over, c in zip(calls, rel.calls, strict=True))
+    return Select((*r.columns(rel.input), *made), r.nested(rel.input, "w"))
 
 
-def _generate(r: Renderer, rel: Rel, depth: int) -> str:
+def _generate(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Generate)
-    outer = "OUTER " if rel.outer else ""
-    names = ", ".join(r.quote(i) for i in rel.ids)
-    return (
-        f"SELECT * FROM {r.nested(rel.input, depth)} g"
-        f" LATERAL VIEW {outer}{rel.generator.sql(r.quote)} e AS {names}"
-    )
+    source = Generated(r.nested(rel.input, "g"), rel.generator, rel.ids, rel.outer)
+    return Select((AllColumns(),), source)
 
 
-def _top(r: Renderer, rel: Rel, depth: int) -> str:
+def _top(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Top)
-    order = ", ".join([*(e.sql(r.quote) for e in rel.order), *(r.quote(c) for c in rel.columns)])
-    limit = f" LIMIT {rel.count}" if rel.count is not None else ""
-    skip = f" OFFSET {rel.skip}" if rel.skip else ""
-    return f"SELECT * FROM {r.nested(rel.input, depth)} t ORDER BY {order}{limit}{skip}"
+    order = (*rel.order, *map(col, rel.columns))
+    source = r.nested(rel.input, "t")
+    return Select((AllColumns(),), source, order=order, limit=rel.count, skip=rel.skip)
 
 
-def _restrict(r: Renderer, rel: Rel, depth: int) -> str:
+def _restrict(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Restrict)
-    on = " AND ".join(f"r.{r.quote(a)} <=> k.{r.quote(b)}" for a, b in rel.on)
-    keys = r.keys(rel.keys) if isinstance(rel.keys, str) else r.nested(rel.keys, depth)
-    hint = f"/*+ {r.key_hint}(k) */ " if r.key_hint else ""
-    return f"SELECT {hint}r.* FROM {r.nested(rel.input, depth)} r LEFT SEMI JOIN {keys} k ON {on}"
+    on = in_order(tuple(Infix(r.of("r", a), "<=>", r.of("k", b)) for a, b in rel.on))
+    keys: Relation = (
+        r.nested(rel.keys, "k") if isinstance(rel.keys, Rel) else Table(r.keys(rel.keys), "k")
+    )
+    hint = f"{r.key_hint}(k)" if r.key_hint else ""
+    source = Joined(r.nested(rel.input, "r"), keys, "LEFT SEMI JOIN", on)
+    return Select((AllColumns("r"),), source, hint=hint)
 
 
-_RENDER = PerOperator[Callable[[Renderer, Rel, int], str]](
+_RENDER = PerOperator[Callable[[Renderer, Rel], Query]](
     "render",
     {
         Scan: _scan,

@@ -110,7 +110,7 @@ class Expressions:
         if depth and self.random.randrange(2):
             unit = pick(("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"))
             return f"DATE_TRUNC('{unit}', {self.zoned(0)})"
-        return pick(("v", "w"))
+        return pick(("v", "w", "TO_TIMESTAMP(v)"))
 
     def double(self, depth: int) -> str:
         pick = self.random.choice
@@ -124,7 +124,9 @@ class Expressions:
         if kind == 2:
             return f"CAST({pick((self.number(depth - 1), 'p'))} AS DOUBLE)"
         if kind == 3:
-            return pick((f"(- {self.double(0)})", f"ABS({self.double(depth - 1)})"))
+            return pick(
+                (f"(+ {self.double(0)})", f"(- {self.double(0)})", f"ABS({self.double(depth - 1)})")
+            )
         if kind == 4:
             return f"({pick(INTEGERS)} / {pick((*INTEGERS, '3'))})"
         return self.choice(self.double, depth)
@@ -167,7 +169,7 @@ class Expressions:
         if kind == 6:
             return f"NULLIF({a}, {b})"
         if kind == 0:
-            return f"COALESCE({a}, {b})"
+            return f"{self.random.choice(('COALESCE', 'NVL'))}({a}, {b})"
         if kind == 1:
             return f"CASE WHEN {self.condition(depth - 1)} THEN {a} ELSE {b} END"
         if kind == 2:

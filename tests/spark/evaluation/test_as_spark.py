@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from random import Random
 
 import pyarrow as pa
 import pytest
-import sqlglot
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
-from sqlglot import exp
 
 from dt_jupyter.evaluation import (
     Evaluator,
@@ -20,15 +19,47 @@ from dt_jupyter.evaluation import (
     arithmetic,
     exact,
     kinds,
+    literals,
     scalars,
     value_kind,
     windows,
 )
 from dt_jupyter.evaluation.groups import GROUPED
+from dt_jupyter.ivm import (
+    STAR,
+    Call,
+    Element,
+    Expr,
+    Infix,
+    Literal,
+    Postfix,
+    Prefix,
+    Raw,
+    Reference,
+    Refused,
+    SortOrder,
+    case,
+    col,
+    walk_expression,
+)
+from dt_jupyter.model import quote
+from dt_jupyter.plans import NoForm, read_document, read_query_document, relation_of_plan
+from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.refresh.local_views import LocalViews
-from dt_jupyter.spark import arrow_frame, confs
-from dt_jupyter.sql import content_hash
+from dt_jupyter.spark import Catalyst, arrow_frame, builtin_functions, confs
+from dt_jupyter.sql import (
+    AllColumns,
+    Item,
+    Nested,
+    Over,
+    Query,
+    Renderer,
+    Select,
+    Table,
+    content_hash,
+)
 from tests.cases import some
+from tests.queries import select
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
 
 ROWS, EXPRESSIONS = 40, 160
@@ -60,8 +91,6 @@ AS_A_RELATION = {
     "s AS i FROM (SELECT i, s, k FROM a))",
     "one view twice": "SELECT x.k, y.s, y.d, x.d AS e FROM a x, (SELECT k AS l, * FROM a) y "
     "WHERE x.k = y.r",
-    "firsts": "SELECT k, FIRST(s) f, FIRST(d) g, FIRST(l) h, SUM(i) t FROM "
-    "(SELECT k, s, d, i AS l, i FROM a) GROUP BY k HAVING COUNT(*) > 1",
     "the hash of rows": f"SELECT *, {HASHES} FROM (SELECT {', '.join(COLUMNS)}, k FROM a)",
     "the hash of rows that are not there": "SELECT a.k, b.s, XXHASH64('dt', b.i, b.s) AS h, "
     "XXHASH64(a.i, a.s) AS g FROM a LEFT JOIN b ON a.k = b.i",
@@ -70,9 +99,38 @@ AS_A_RELATION = {
     "CASE WHEN i IS NULL THEN '0' ELSE '1' END), s) AS h FROM a",
     "a chain of conditions": "SELECT k FROM a WHERE "
     + " AND ".join(f"i <> {n}" for n in range(600)),
-    "a star with a hint": "SELECT /*+ BROADCAST(q) */ q.*, q.x AS y FROM "
-    "(SELECT *, XXHASH64(i, s) AS x FROM a) q",
 }
+
+
+def first(name: str) -> Call:
+    return Call("FIRST", (col(name),))
+
+
+COUNT = Call("COUNT", (STAR,))
+A, K, X = Table("a"), col("k"), Reference("q", "x", "x")
+NAMED = select(A, k=K, s=col("s"), d=col("d"), l=col("i"), i=col("i"))
+HASHED = Item(Call("XXHASH64", (col("i"), col("s"))), "x", "x")
+ERROR = case(Infix(K, "<", Literal("-9")), Call("RAISE_ERROR", (Literal("'x'"),)))
+OURS: dict[str, Query] = {
+    "firsts": replace(
+        select(
+            Nested(NAMED), keys=(K,), k=K, f=first("s"), g=first("d"), h=first("l"),
+            t=Call("SUM", (col("i"),)),
+        ),
+        having=Infix(COUNT, ">", Literal("1")),
+    ),
+    "an error that is not met": select(A, k=K, r=Call("COALESCE", (K, ERROR))),
+    "conditions": select(
+        A, Infix(K, "<>", Literal("1")), k=K,
+        d=Infix(col("i"), "IS DISTINCT FROM", col("l")),
+        n=Infix(col("s"), "IS NOT DISTINCT FROM", col("u")),
+    ),
+    "a star with a hint": Select(
+        (AllColumns("q"), Item(X, "y", "y")), Nested(Select((AllColumns(), HASHED), A), "q"),
+        hint="BROADCAST(q)",
+    ),
+}  # fmt: skip
+"""Statements that no query of a user's is."""
 
 
 @dataclass
@@ -82,9 +140,29 @@ class Bench:
     spark: SparkSession
     views: dict[str, LocalRows]
     evaluator: Evaluator
+    _read: dict[tuple[str, str | None], Query | None] = field(default_factory=dict)
 
-    def evaluated(self, text: str) -> pa.Table | None:
-        return self.evaluator(text, self.views, is_utc=True)
+    def query(self, text: str) -> Query | None:
+        """As a refresh has it: by Spark's plan; None where that has no form."""
+        key = text, self.spark.conf.get("spark.sql.ansi.enabled")
+        if key not in self._read:
+            self._read[key] = self._query(text)
+        return self._read[key]
+
+    def _query(self, text: str) -> Query | None:
+        tables = {
+            n: PlanSource(n, tuple(c for c, _ in v.shape), None, ()) for n, v in self.views.items()
+        }
+        try:
+            plan = read_document(read_query_document(Catalyst.of(self.spark), text))
+            rel = relation_of_plan(plan, tables, builtin_functions(self.spark))
+        except (Refused, NoForm, AnalysisException):
+            return None
+        return Renderer(lambda scan: quote(scan.source)).query(rel)
+
+    def evaluated(self, text: str, *, is_utc: bool = True) -> pa.Table | None:
+        query = self.query(text)
+        return None if query is None else self.evaluator(query, self.views, is_utc=is_utc)
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +234,9 @@ def test_expressions_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
     drawn = Expressions(Random(f"expressions {seed}"))
     items = [drawn.any(drawn.random.randrange(1, 4)) for _ in range(EXPRESSIONS)]
     items += [drawn.hash() for _ in range(10)]
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     known = [e for e in items if bench.evaluated(f"SELECT k, {e} AS c FROM a ") is not None]
     assert len(known) > EXPRESSIONS / 4, "too few are evaluated: this would show little"
-    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     wrong = differences(bench, known, from_spark(bench.spark, known, ""), "")
     assert not wrong, "\n".join(wrong)
 
@@ -168,11 +246,11 @@ def test_expressions_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
 def test_aggregates_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
     drawn = Expressions(Random(f"aggregates {seed}"))
     items = [drawn.aggregate() for _ in range(EXPRESSIONS // 4)]
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     known = [
         e for e in items if bench.evaluated(f"SELECT k, {e} AS c FROM a GROUP BY k") is not None
     ]
     assert len(known) > EXPRESSIONS / 20, "too few are evaluated: this would show little"
-    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     rest = "GROUP BY k"
     wrong = differences(bench, known, from_spark(bench.spark, known, rest), rest)
     assert not wrong, "\n".join(wrong)
@@ -198,18 +276,50 @@ def test_sums_of_doubles_are_near(bench: Bench, item: str) -> None:
 def test_windows_are_as_sparks(bench: Bench, seed: int, ansi: str) -> None:
     drawn = Expressions(Random(f"windows {seed}"))
     items = [drawn.window() for _ in range(EXPRESSIONS // 2)]
+    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     known = [e for e in items if bench.evaluated(f"SELECT k, {e} AS c FROM a ") is not None]
     assert len(known) > EXPRESSIONS / 10, "too few are evaluated: this would show little"
-    bench.spark.conf.set("spark.sql.ansi.enabled", ansi)
     wrong = differences(bench, known, from_spark(bench.spark, known, ""), "")
     assert not wrong, "\n".join(wrong)
 
 
+_LEFT_OUT = {Element, Raw, SortOrder}
+_OPEN = {"first", "any_value"}
+"""Which value it is, is told by an order alone."""
+
+
+def rules_met(query: Query) -> Iterator[type[Expr] | str]:
+    """The rules by which a query is evaluated: classes of nodes, functions and operators."""
+    for e in expressions_in(query):
+        for node in walk_expression(e):
+            yield type(node)
+            if isinstance(node, Call):
+                yield node.function
+            if isinstance(node, Infix | Prefix | Postfix):
+                yield node.op
+
+
+def expressions_in(query: Query) -> Iterator[Expr]:
+    """Those of a SELECT, and of what is nested in it."""
+    assert isinstance(query, Select)
+    yield from (e for e in (query.where, query.having, *query.keys) if e is not None)
+    for item in query.items:
+        if isinstance(item, Item):
+            value = item.value
+            yield from (value.function,) if isinstance(value, Over) else (value,)
+    if isinstance(query.source, Nested):
+        yield from expressions_in(query.source.query)
+
+
 def test_the_whole_list_is_compared(bench: Bench) -> None:
-    found: set[type[exp.Expr]] = set()
+    bench.spark.conf.set("spark.sql.ansi.enabled", "true")
+    found: set[type[Expr] | str] = set()
     drawn = Expressions(Random("the whole list"))
-    open_ = {exp.First, exp.AnyValue}  # which one it is, is told by an order alone
-    wanted = (set(GROUPED) | set(windows.WINDOWED)) - open_
+    wanted: set[type[Expr] | str] = {*scalars.SCALARS.nodes, *GROUPED.calls, *windows.WINDOWED}
+    wanted |= scalars._OPERATORS.keys()
+    for query in OURS.values():
+        found |= set(rules_met(query))
+    wanted -= _LEFT_OUT | _OPEN
     for _ in range(20 * EXPRESSIONS):
         item, rest = drawn.random.choice(
             (
@@ -219,42 +329,49 @@ def test_the_whole_list_is_compared(bench: Bench) -> None:
                 (drawn.aggregate(), "GROUP BY k"),
             )
         )
-        kinds_of = {type(n) for n in sqlglot.parse_one(item, read="spark").walk()}
-        if kinds_of & wanted - found and bench.evaluated(f"SELECT k, {item} AS c FROM a {rest}"):
-            found |= kinds_of
+        made = bench.query(f"SELECT k, {item} AS c FROM a {rest}")
+        if made is None or not set(rules_met(made)) - found:
+            continue
+        if bench.evaluator(made, bench.views, is_utc=True) is not None:
+            found |= set(rules_met(made))
         if not wanted - found:
             break
     missing = wanted - found
     assert not missing, missing
 
 
+def in_both_cases() -> Query:
+    upper, lower = (Call(f, (col("x"),)) for f in ("UPPER", "LOWER"))
+    return select(Table("letters"), x=col("x"), u=upper, l=lower)
+
+
 def test_the_cases_of_all_letters(bench: Bench) -> None:
     letters = [chr(c) for c in range(1, exact._CASED) if chr(c) not in exact._OTHER_CASES]
     rows = pa.table({"x": [*letters, *(f"a{c}Z" for c in letters)]})
     arrow_frame(bench.spark, rows).createOrReplaceTempView("letters")
-    text = "SELECT x, UPPER(x) AS u, LOWER(x) AS l FROM letters"
-    views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
-    found, told = Evaluator(10_000)(text, views, is_utc=True), bench.spark.sql(text).toArrow()
+    query, views = in_both_cases(), {"letters": LocalRows(rows, (("x", kinds.STRING),))}
+    found = Evaluator(10_000)(query, views, is_utc=True)
+    told = bench.spark.sql(query.sql).toArrow()
     bench.spark.catalog.dropTempView("letters")
     assert found is not None
     assert bag(found) == bag(told)
 
 
 @pytest.mark.parametrize("letter", ["\u0130", "\u0149", "Σ", "ﬁ"])
-def test_other_letters_are_sparks(letter: str) -> None:
-    rows = pa.table({"x": [letter]})
-    views = {"letters": LocalRows(rows, (("x", kinds.STRING),))}
-    for function in ("UPPER", "LOWER"):
-        assert Evaluator(10)(f"SELECT {function}(x) AS c FROM letters", views, is_utc=True) is None
+@pytest.mark.parametrize("function", ["UPPER", "LOWER"])
+def test_other_letters_are_sparks(letter: str, function: str) -> None:
+    views = {"letters": LocalRows(pa.table({"x": [letter]}), (("x", kinds.STRING),))}
+    query = select(Table("letters"), c=Call(function, (col("x"),)))
+    assert Evaluator(10)(query, views, is_utc=True) is None
 
 
 def test_local_time_in_another_zone_is_sparks(bench: Bench) -> None:
     items = ["hour(v)", "TO_DATE(v)", "DATE_TRUNC('DAY', v)", "year(w)", "DATEDIFF(v, y)"]
     for item in items:
         text = f"SELECT {item} AS c FROM a"
-        assert bench.evaluator(text, bench.views, is_utc=True) is not None
-        assert bench.evaluator(text, bench.views, is_utc=False) is None
-    assert bench.evaluator("SELECT hour(n) AS c FROM a", bench.views, is_utc=False) is not None
+        assert bench.evaluated(text) is not None
+        assert bench.evaluated(text, is_utc=False) is None
+    assert bench.evaluated("SELECT hour(n) AS c FROM a", is_utc=False) is not None
 
 
 OVERFLOWS = ["(l + 1 > 5)", "(l - 1 < 5)", "((- l) BETWEEN 1 AND 30)", "(i * 2 < 7)", "(t + t = 4)",
@@ -356,13 +473,13 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "sums without more digits": (kinds, "sum_kind", lambda k: k if k.is_decimal else kinds.BIGINT),
     "whole numbers of ten digits": (arithmetic, "_digits_of", lambda v: kinds.as_decimal(v.kind)),
     "NULLs equal": (
-        scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.EQ: "IS NOT DISTINCT FROM"}
+        scalars, "_COMPARISONS", {**scalars._COMPARISONS, "=": "IS NOT DISTINCT FROM"}
     ),
     "all digits behind the point kept": (
         kinds, "common", lambda a, b: kinds.decimal(38, max(a.scale, b.scale))
         if a.is_decimal and b.is_decimal and a != b else COMMON(a, b)
     ),
-    "less for less or equal": (scalars, "_COMPARISONS", {**scalars._COMPARISONS, exp.LTE: "<"}),
+    "less for less or equal": (scalars, "_COMPARISONS", {**scalars._COMPARISONS, "<=": "<"}),
     "both zeros": (
         exact, "_float_bits", lambda column: column.fill_null(0.0).to_numpy().view(
             "u8" if column.type == pa.float64() else "u4")
@@ -373,12 +490,12 @@ MUTANTS: dict[str, tuple[object, str, object]] = {
     "rounded down": (exact, "_moved", lambda v, scale, wanted: v // 10 ** max(scale - wanted, 0)),
     "LEAST for GREATEST": (scalars, "node_name", lambda node: "LEAST"),
     "windows without an order": (windows, "order_by", lambda s, order: "1"),
-    "dense ranks": (windows, "_RANKS", {exp.Rank: "dense_rank"}),
+    "dense ranks": (windows, "_RANKS", {**windows._RANKS, "rank": "dense_rank"}),
     "frames of all rows": (
-        windows, "_frame", lambda spec: "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+        windows, "_frame", lambda text: "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
     ),
-    "the next for the last": (windows, "node_name", lambda node: "LEAD"),
-    "texts without their quotes": (scalars, "quoted_text", lambda text: f"'{text.upper()}'"),
+    "the next for the last": (windows, "_MOVED", {"lag": "lead", "lead": "lead"}),
+    "texts without their quotes": (literals, "quoted_text", lambda text: f"'{text.upper()}'"),
 }  # fmt: skip
 
 
@@ -419,9 +536,20 @@ def test_a_wrong_rule_is_seen(
 @pytest.mark.parametrize("text", AS_A_RELATION.values(), ids=AS_A_RELATION)
 def test_relations_are_as_sparks(bench: Bench, text: str) -> None:
     bench.spark.conf.set("spark.sql.ansi.enabled", "true")
-    rows, answer = bench.evaluated(text), bench.spark.sql(text).toArrow()
+    query = bench.query(text)
+    assert query is not None
+    compare(bench, query, text)
+
+
+@pytest.mark.parametrize("query", OURS.values(), ids=OURS)
+def test_our_statements_are_as_sparks(bench: Bench, query: Query) -> None:
+    compare(bench, query, query.sql)
+
+
+def compare(bench: Bench, query: Query, text: str) -> None:
+    rows, answer = bench.evaluator(query, bench.views, is_utc=True), bench.spark.sql(text).toArrow()
     shapes = {n: v.shape for n, v in bench.views.items()}
-    assert rows is not None, bench.evaluator.translated(text, shapes, is_utc=True)
+    assert rows is not None, bench.evaluator.translated(query, shapes, is_utc=True)
     assert rows.schema.types == answer.schema.types
     assert bag(rows) == bag(answer)
 
@@ -440,7 +568,7 @@ def test_decimals_in_another_session_are_sparks(
     def count() -> pa.Table | None:
         views = LocalViews(quick_spark, Evaluator(10))
         views.add("few", pa.table({"x": [1, 2]}))
-        return views.evaluate("SELECT COUNT(*) AS n FROM few")
+        return views.evaluate(select(Table("few"), n=COUNT))
 
     with confs(quick_spark, {name: value}):
         assert count() is None

@@ -10,8 +10,9 @@ import pytest
 from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind
 from dt_jupyter.ivm import AggregateCall, col, expr
 from dt_jupyter.ivm.aggregates import initial, keep, weighted
-from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sql import Table
+from tests.queries import select
 
 
 @pytest.mark.parametrize(("precision", "scale"), [(38, 0), (38, 18), (32, 4), (38, 27), (28, 2)])
@@ -32,8 +33,8 @@ def test_values_that_do_not_fit_are_counted(precision: int, scale: int) -> None:
     assert kept is not None
     assert kept.outside
     for make, total in ((initial, 3 * unit), (weighted, -unit)):
-        items = ", ".join(f"{make(s).sql(quote)} AS {quote(s.id)}" for s in kept.state)
-        found = Evaluator(10)(f"SELECT {items} FROM t", {"t": LocalRows(table, kinds)}, is_utc=True)
+        query = select(Table("t"), **{s.id: make(s) for s in kept.state})
+        found = Evaluator(10)(query, {"t": LocalRows(table, kinds)}, is_utc=True)
         assert found is not None, "it is Spark's"
         sums, counted, outside = found.to_pylist()[0].values()
         assert (sums, outside) == (total, 2)

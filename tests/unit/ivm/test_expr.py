@@ -15,6 +15,7 @@ import dt_jupyter
 from dt_jupyter.ivm import (
     EXPRESSIONS,
     NULL,
+    Between,
     Bracketed,
     Call,
     Case,
@@ -24,10 +25,12 @@ from dt_jupyter.ivm import (
     Expr,
     Filter,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
     Raw,
+    Reference,
     Scan,
     SortOrder,
     case,
@@ -56,11 +59,14 @@ SAMPLES: dict[type[Expr], tuple[Expr, str]] = {
     Infix: (Infix(A, "IS DISTINCT FROM", B), "`a` IS DISTINCT FROM `b`"),
     Prefix: (Prefix("-", Prefix("-", A)), "- -`a`"),
     Postfix: (Postfix(A, "IS NULL"), "`a` IS NULL"),
+    InList: (InList(A, (ONE, B)), "`a` IN (1, `b`)"),
+    Between: (Between(A, ONE, B), "`a` BETWEEN 1 AND `b`"),
     Bracketed: (Bracketed(A), "(`a`)"),
     Element: (Element(A, B), "`a`[`b`]"),
     SortOrder: (
         SortOrder(A, descending=True, nulls_first=True), "`a` DESC NULLS FIRST",
     ),
+    Reference: (Reference("t", "n", "`n`"), "t.`n`"),
     Raw: (Raw(("EXTRACT(YEAR FROM ", A, ") + ", B)), "EXTRACT(YEAR FROM `a`) + `b`"),
 }  # fmt: skip
 KINDS = pytest.mark.parametrize("kind", EXPRESSIONS)

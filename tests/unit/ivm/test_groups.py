@@ -164,8 +164,8 @@ class Table:
     rescans: int = 0
 
     def start(self, state: list[Row]) -> None:
-        text = self.sql.initial(Renderer(lambda _: literal_rows(COLUMNS, state)))
-        self.stored = {self.key(r): r for r in rows(text)}
+        initial = self.sql.initial(Renderer(lambda _: literal_rows(COLUMNS, state)))
+        self.stored = {self.key(r): r for r in rows(initial.sql)}
         self.types = {d[0]: str(d[1]) for d in connection().description or ()}
 
     def key(self, row: Mapping[str, Any]) -> Row:
@@ -181,7 +181,7 @@ class Table:
         change = differentiate(self.sql.stage.input, frozenset({"s"}))
         assert change is not None
         touched = self.sql.touched(render, change)
-        changes = rows(self.sql.merged(touched, self.state()))
+        changes = rows(self.sql.merged(touched, self.state()).sql)
         assert len({self.key(c) for c in changes}) == len(changes)
         again = [c for c in changes if c[RESCAN]]
         changes = [c for c in changes if not c[RESCAN]]
@@ -196,7 +196,7 @@ class Table:
     ) -> list[dict[str, Any]]:
         names = (*self.sql.keys, EXISTED)
         keys = literal_rows(names, [(*self.key(c), int(c[EXISTED])) for c in again])
-        return rows(self.sql.rescan(Renderer(place, keys=lambda _: keys), "keys"))
+        return rows(self.sql.rescan(Renderer(place, keys=lambda _: keys), "keys").sql)
 
     def apply(self, change: dict[str, Any]) -> None:
         """I inserts what is not there, U and D change what is; nothing else may come."""
@@ -382,24 +382,32 @@ def test_a_group_with_fewer_than_no_rows_is_marked(keys: tuple[str, ...]) -> Non
     )
     table = Table(sql)
     table.start([])
-    (row,) = rows(sql.merged(touched, table.state()))
+    (row,) = rows(sql.merged(touched, table.state()).sql)
     assert row[OP] == "X"
 
 
 # -- mutants --------------------------------------------------------------------------------------
 
-SUM_OF_INSERTS = "SUM(CASE WHEN {w} > 0 THEN {x} END)"
+
+def sum_of_all(x: Expr, zero: Expr) -> Expr:
+    return expr("SUM({x})", x=x)
+
+
+def sum_of_inserts(x: Expr, zero: Expr) -> Expr:
+    return expr("SUM(CASE WHEN {w} > 0 THEN {x} END)", w=col(WEIGHT), x=x)
+
+
 MUTANTS: Mapping[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "sums ignore deletes": (
-        "sb", lambda m: m.setitem(aggregates.WEIGHTED, Kind.SUM, SUM_OF_INSERTS)),
+        "sb", lambda m: m.setitem(aggregates.WEIGHTED, Kind.SUM, sum_of_inserts)),
     "sums add what is deleted": (
-        "cif", lambda m: m.setitem(aggregates.WEIGHTED, Kind.SUM, "SUM({x})")),
+        "cif", lambda m: m.setitem(aggregates.WEIGHTED, Kind.SUM, sum_of_all)),
     "the least ignores deletes": (
-        "mn", lambda m: m.setattr(maintain, "_reached", lambda s: "FALSE")),
+        "mn", lambda m: m.setattr(maintain, "_reached", lambda s: expr("FALSE"))),
     "the greatest ignores deletes": (
-        "mx", lambda m: m.setattr(maintain, "_reached", lambda s: "FALSE")),
+        "mx", lambda m: m.setattr(maintain, "_reached", lambda s: expr("FALSE"))),
     "old state is forgotten": (
-        "sb", lambda m: m.setattr(maintain, "_merge", lambda s: f"t.`{s.id}`")),
+        "sb", lambda m: m.setattr(maintain, "_merge", lambda s: expr(f"t.`{s.id}`"))),
     "counts of present values are counts of rows": (
         "nb", lambda m: m.setattr(aggregates, "_present", lambda args: expr("TRUE"))),
 }  # fmt: skip
