@@ -6,10 +6,12 @@ import random
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 
+from dt_jupyter.caches import CacheMemory
 from dt_jupyter.definition.analysis_errors import analyser_words, analysis_error
 from dt_jupyter.definition.compile import (
     Compiled,
@@ -26,10 +28,11 @@ from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.definition.validate.stand_ins import stand_ins
+from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import called_by, on_change_names
 from dt_jupyter.ivm import Refusal, Refused, Rel, refuse, simplify
-from dt_jupyter.lake import LakeError, head, is_delta
+from dt_jupyter.lake import LakeError, LocalViews, head, is_delta
 from dt_jupyter.model import (
     DEFAULTS,
     Definition,
@@ -132,6 +135,11 @@ class Definer:
     made: deque[tuple[tuple[Definition | str, ...], Compiled | None]] = field(
         default_factory=lambda: deque(maxlen=_MADE), compare=False, repr=False
     )
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """Runs the statements of checks, each once or twice: it keeps no translations."""
+        return Evaluator(self.tuning.evaluated_rows, CacheMemory(0))
 
     @property
     def reader(self) -> QueryReader:
@@ -282,7 +290,7 @@ class Definer:
             s.table_id: self._sample(spark, s, asked.request.name) for s in found.sources.values()
         }
         verdict = check(
-            spark,
+            LocalViews(spark, self._evaluator),
             tuple(others.stage(s.stage, s.sql) for s in compiled.stages),
             schemas,
             real,

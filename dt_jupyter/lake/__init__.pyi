@@ -130,6 +130,10 @@ from .read.arrow_snapshot import (
 )
 from .read.disk_cache import DiskCache as DiskCache, column_cache as column_cache
 from .read.kept_columns import KeptColumns as KeptColumns
+from .read.local_views import (
+    LocalViews as LocalViews,
+    table_shape as table_shape,
+)
 from .read.row_ranges import RowPlace as RowPlace, RowRanges as RowRanges
 from .read.sample import head as head
 from .read.shown_rows import count_shown_rows as count_shown_rows, hides_rows as hides_rows

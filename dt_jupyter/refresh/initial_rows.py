@@ -8,12 +8,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dt_jupyter.lake import NotSupported, SmallTables, table_refusal
-from dt_jupyter.refresh.evaluation_session import read_evaluation_session
 from dt_jupyter.refresh.inputs import Reading
 from dt_jupyter.refresh.stage_texts import make_renderer
 from dt_jupyter.refresh.stage_way import WholeFacts, are_few_rows, decide_whole
 from dt_jupyter.refresh.view_shapes import ViewShapes
-from dt_jupyter.spark import check_cancelled, make_cancel_check
+from dt_jupyter.spark import check_cancelled, make_cancel_check, read_evaluation_session
 from dt_jupyter.sql import GroupSql
 
 if TYPE_CHECKING:

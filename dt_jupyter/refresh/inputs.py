@@ -28,6 +28,7 @@ from dt_jupyter.lake import (
     Feed,
     FileDiff,
     LiveFiles,
+    LocalViews,
     Relation,
     Small,
     SmallTables,
@@ -48,7 +49,6 @@ from dt_jupyter.model.hidden import WEIGHT, hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
 from dt_jupyter.refresh.held_frames import HeldFrames
 from dt_jupyter.refresh.literal_pushdown import Bounds, bounded, bounds_of
-from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.refresh.order_bounds import is_of_kind
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.refresh.stage_facts import column_type

@@ -26,13 +26,13 @@ from dt_jupyter.lake import (
 from dt_jupyter.model import Tuning
 from dt_jupyter.model.hidden import hidden
 from dt_jupyter.refresh.consolidate import cancel_pairs
-from dt_jupyter.refresh.evaluation_session import read_evaluation_session
 from dt_jupyter.refresh.observation import rows_of
 from dt_jupyter.refresh.semijoin_reduction import is_nothing
 from dt_jupyter.refresh.stage_plan import SourceRead
 from dt_jupyter.refresh.stage_texts import StageTexts, log_sizes, make_renderer
 from dt_jupyter.refresh.stage_way import has_many_rows
 from dt_jupyter.refresh.view_shapes import ViewShapes
+from dt_jupyter.spark import read_evaluation_session
 from dt_jupyter.sql import GroupSql, Query
 
 if TYPE_CHECKING:

@@ -6,22 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dt_jupyter.evaluation import Evaluator, LeftOut, ViewShape, value_kind
+from dt_jupyter.evaluation import Evaluator, LeftOut, ViewShape
 from dt_jupyter.ivm import End, Scan
-from dt_jupyter.lake import TableLog, arrow_schema, fields_named, spark_schema
+from dt_jupyter.lake import TableLog, arrow_schema, fields_named, table_shape
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT, hidden
-from dt_jupyter.refresh.evaluation_session import EvaluationSession
+from dt_jupyter.spark import EvaluationSession
 from dt_jupyter.sql import Query
-
-
-def table_shape(log: TableLog, version: int, columns: Sequence[str]) -> ViewShape:
-    """The columns of a table at a version, or of its changes, with their types."""
-    known = [c for c in columns if c != WEIGHT]
-    fields = spark_schema(fields_named(log.metadata(version), known))
-    kinds = {f.name: value_kind(f.dataType.simpleString()) for f in fields}
-    kinds[WEIGHT] = value_kind("bigint")
-    return tuple((c, kinds[c]) for c in columns)
 
 
 @dataclass

@@ -55,6 +55,10 @@ from .conflicts import (
 from .eager_frames import (
     analyse_now as analyse_now,
 )
+from .evaluation_session import (
+    EvaluationSession as EvaluationSession,
+    read_evaluation_session as read_evaluation_session,
+)
 from .file_roots import (
     match_paths as match_paths,
     partition_folders as partition_folders,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.spark import read_confs
+from dt_jupyter.spark.session_confs import read_confs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

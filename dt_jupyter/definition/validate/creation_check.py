@@ -30,9 +30,15 @@ from dt_jupyter.definition.validate.bag_diff import difference
 from dt_jupyter.definition.validate.check_plan import Rung, joined_columns, rounds, rungs
 from dt_jupyter.definition.validate.generated_rows import sample_rows
 from dt_jupyter.definition.validate.row_bound import TooManyRows
-from dt_jupyter.definition.validate.sandbox import Mismatch, Sandbox, move_stage, put_split
+from dt_jupyter.definition.validate.sandbox import (
+    Columns,
+    Mismatch,
+    Sandbox,
+    move_stage,
+    put_split,
+)
 from dt_jupyter.ivm import End, Rel, Scan, Sizes, Stage, arranged
-from dt_jupyter.lake import NotSupported
+from dt_jupyter.lake import LocalViews, NotSupported
 from dt_jupyter.model import DEFAULTS, count_of
 from dt_jupyter.spark import cancel, check_cancelled, job_group
 from dt_jupyter.sql import BagSql, GroupSql
@@ -98,7 +104,7 @@ class Subject:
 
 
 def check(
-    spark: SparkSession,
+    views: LocalViews,
     stages: tuple[tuple[Stage, GroupSql | BagSql], ...],
     sources: Mapping[str, T.StructType],
     real: Mapping[str, list[dict[str, Any]]],
@@ -109,17 +115,19 @@ def check(
     rounds_seconds: float = ROUNDS_SECONDS,
     most_seconds: float = DEFAULTS.check_seconds,
 ) -> Verdict:
-    """Runs the check on generated rows and on a sample of real ones (`real`, by source id).
+    """Runs the check on generated rows and on a sample of real ones (`real`, by source id), which
+    are `views` without Spark where statements over so few rows are run without it.
 
     `most_seconds` after its begin Spark's jobs are cancelled; what was left out is told.
     """
+    spark = views.spark
     for conf, value in _INTERPRETED.items():
         spark.conf.set(conf, value)
     subject = Subject(stages, sources, query, original)
     until = time.monotonic() + rounds_seconds
     with _cancelled_after(spark, most_seconds) as out_of_time:
         for generated in (True, False) if any(real.values()) else (True,):
-            run = _Run(spark, subject, real, generated, rng)
+            run = _Run(views, subject, real, generated, rng)
             try:
                 return run.check(until)
             except (PySparkException, Py4JJavaError, NotSupported, TypeError) as e:
@@ -163,7 +171,7 @@ def _was_cancelled(e: Exception) -> bool:
 class _Run:
     """Rounds of the check on one kind of rows; `changed` are the sources whose changes agreed."""
 
-    spark: SparkSession
+    views: LocalViews
     subject: Subject
     real: Mapping[str, list[dict[str, Any]]]
     generated: bool
@@ -173,11 +181,10 @@ class _Run:
 
     def check(self, until: float) -> Verdict:
         """Round after round, until that time; on the first rung whose rows are few enough."""
-        box = Sandbox(self.spark)
         try:
-            return self._rounds(box, until)
+            return self._rounds(Sandbox(self.views), until)
         finally:
-            box.drop()
+            self.views.drop()
 
     def _rounds(self, box: Sandbox, until: float) -> Verdict:
         subject = self.subject
@@ -233,17 +240,19 @@ def _round(
 ) -> str | None:
     """The stages moved where some sources change; how they differ from the text."""
     for source, schema in subject.sources.items():
+        columns = Columns(schema)
         if source in changed:
-            put_split(box, source, schema, data[source], _share(len(changed)), rng)
+            put_split(box, source, columns, data[source], _share(len(changed)), rng)
         else:
-            box.put(source, (End.OLD, End.NEW), data[source], schema)
+            box.put(source, (End.OLD, End.NEW), data[source], columns)
     moving = affected(subject.bare, changed)
     try:
         for (stage, sql), moved in zip(subject.stages, subject.moved, strict=True):
             public = move_stage(box, stage, sql, moved, moving, subject.sizes)
     except Mismatch as e:
         return str(e)
-    wanted = box.rows(subject.original({s: box.place(Scan(s, ())) for s in subject.sources}))
+    places = {s: box.place(Scan(s, ())) for s in subject.sources}
+    wanted, _ = box.rows_by_spark(subject.original(places))
     names = [n for n, _ in subject.bare[-1].outputs]
     return difference(
         [tuple(r[n] for n in names) for r in public],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession, types as T
+from pyspark.sql import DataFrame, types as T
 
 from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
@@ -23,11 +25,14 @@ from dt_jupyter.ivm import (
     key_relations,
     with_keys,
 )
-from dt_jupyter.lake import arrow_schema
+from dt_jupyter.lake import LocalViews, arrow_schema
 from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import COUNT, EXISTED, HASH, OP, RESCAN, VISIBLE, WEIGHT, hidden
 from dt_jupyter.spark import check_cancelled, collect_arrow, whole_frame
-from dt_jupyter.sql import BagSql, GroupSql, Renderer
+from dt_jupyter.sql import BagSql, GroupSql, Query, Renderer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Mismatch(Exception):
@@ -37,28 +42,77 @@ class Mismatch(Exception):
 _Rows = list[dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a small table: those of a schema of Spark's, or of rows that were computed in
+    this process."""
+
+    schema: T.StructType | pa.Schema
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """NotSupported for a type whose way through Arrow is not proved."""
+        if not isinstance(self.schema, T.StructType):
+            return self.schema
+        return arrow_schema(json.loads(self.schema.json())["fields"])
+
+    @property
+    def spark(self) -> T.StructType | None:
+        return self.schema if isinstance(self.schema, T.StructType) else None
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.schema.names)
+
+    def with_weight(self) -> Columns:
+        import pyarrow as pa
+
+        if self.spark is None:
+            return Columns(self.arrow.append(pa.field(WEIGHT, pa.int64())))
+        weight = T.StructField(WEIGHT, T.LongType(), False)
+        return Columns(T.StructType([*self.spark.fields, weight]))
+
+    def only(self, names: Collection[str]) -> Columns:
+        import pyarrow as pa
+
+        kept = [f for f in self.schema if f.name in names]
+        return Columns(pa.schema(kept) if self.spark is None else T.StructType(kept))
+
+
 @dataclass
 class Sandbox:
-    """Small tables in a private session, by source and end; what Spark is not asked of is not
-    made there. The same list of rows is the same view, also in the next round."""
+    """Small tables by source and end, in memory; Spark is given one for a statement that it is to
+    run. The same list of rows is the same view, also in the next round."""
 
-    spark: SparkSession
-    tables: dict[tuple[str, End], tuple[_Rows, T.StructType]] = field(default_factory=dict)
-    views: dict[int, tuple[str, _Rows]] = field(default_factory=dict)
-    """By the identity of their rows, which are kept for that."""
+    views: LocalViews
+    tables: dict[tuple[str, End], tuple[_Rows, Columns]] = field(default_factory=dict)
+    names: dict[int, tuple[str, _Rows]] = field(default_factory=dict)
+    """The names of views by the identity of their rows, which are kept for that."""
 
-    def put(self, source: str, ends: tuple[End, ...], values: _Rows, schema: T.StructType) -> None:
+    def put(self, source: str, ends: tuple[End, ...], values: _Rows, columns: Columns) -> None:
         for end in ends:
-            self.tables[(source, end)] = values, schema
+            self.tables[(source, end)] = values, columns
 
     def view(self, source: str, end: End) -> str:
-        """The name of a temporary view of the table."""
-        values, schema = self.tables[(source, end)]
-        if id(values) not in self.views:
-            name = hidden(f"guard_{len(self.views)}")
-            self.frame(values, schema).createOrReplaceTempView(name)
-            self.views[id(values)] = name, values
-        return self.views[id(values)][0]
+        """The name of a view of the table."""
+        values, columns = self.tables[(source, end)]
+        if id(values) not in self.names:
+            name = hidden(f"guard_{len(self.names)}")
+            self._add(name, values, columns)
+            self.names[id(values)] = name, values
+        return self.names[id(values)][0]
+
+    def _add(self, name: str, values: _Rows, columns: Columns) -> None:
+        import pyarrow as pa
+
+        arrays = [pa.array([v[f.name] for v in values], f.type) for f in columns.arrow]
+        rows = pa.Table.from_arrays(arrays, schema=columns.arrow)
+
+        def make() -> None:
+            """A local relation: no file, no Python worker, one task."""
+            whole_frame(self.views.spark, rows, columns.spark).createOrReplaceTempView(name)
+
+        self.views.add_rows(name, rows, columns.spark, make)
 
     def place(self, scan: Scan) -> str:
         return quote(self.view(scan.source, scan.end))
@@ -77,40 +131,48 @@ class Sandbox:
         """TooManyRows where evaluating the relation may come to too many."""
         RowBound(lambda scan: self.tables[(scan.source, scan.end)][0])(rel)
 
-    def rows(self, text: str) -> list[dict[str, Any]]:
-        return few_rows(self.spark.sql(text))
+    def rows(self, query: Query) -> tuple[_Rows, Columns]:
+        """The rows of a statement, computed where a refresh of so few rows computes them.
+        TooManyRows."""
+        found = self.views.evaluate(query)
+        if found is None:
+            return self.rows_by_spark(query.sql)
+        return few_rows(found), Columns(found.schema)
 
-    def frame(self, values: list[dict[str, Any]], schema: T.StructType) -> DataFrame:
-        """The rows as a local relation: no file, no Python worker, one task."""
-        import pyarrow as pa
-
-        shape = arrow_schema(json.loads(schema.json())["fields"])
-        columns = [pa.array([v[f.name] for v in values], f.type) for f in shape]
-        return whole_frame(self.spark, pa.Table.from_arrays(columns, schema=shape), schema)
-
-    def drop(self) -> None:
-        for view, _ in self.views.values():
-            self.spark.catalog.dropTempView(view)
-        self.views.clear()
+    def rows_by_spark(self, text: str) -> tuple[_Rows, Columns]:
+        """The rows of a statement that Spark runs. TooManyRows."""
+        self.views.give(text)
+        frame = self.views.spark.sql(text)
+        return few_rows(collect_arrow(frame.limit(MOST_ROWS + 1))), Columns(frame.schema)
 
 
 def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = collect_arrow(frame).to_pylist()
-    return rows
+    return _plain(collect_arrow(frame))
 
 
-def few_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame; TooManyRows where there are more than are looked at."""
-    rows = as_rows(frame.limit(MOST_ROWS + 1))
-    if len(rows) > MOST_ROWS:
+def few_rows(rows: pa.Table) -> list[dict[str, Any]]:
+    """Rows; TooManyRows where there are more than are looked at."""
+    if rows.num_rows > MOST_ROWS:
         raise TooManyRows
-    return rows
+    return _plain(rows)
+
+
+def _plain(rows: pa.Table) -> list[dict[str, Any]]:
+    """With timestamps in UTC, whatever the zone of the session that computed them."""
+    import pyarrow as pa
+
+    for i, f in enumerate(rows.schema):
+        if pa.types.is_timestamp(f.type) and f.type.tz not in (None, "UTC"):
+            kind = pa.timestamp(f.type.unit, "UTC")
+            rows = rows.set_column(i, f.with_type(kind), rows[i].cast(kind))
+    found: list[dict[str, Any]] = rows.to_pylist()
+    return found
 
 
 def put_split(
     box: Sandbox,
     source: str,
-    schema: T.StructType,
+    columns: Columns,
     data: list[dict[str, Any]],
     both: float,
     rng: random.Random,
@@ -128,13 +190,9 @@ def put_split(
         for r, f in zip(data, fate, strict=True)
         if f != "both"
     ]
-    box.put(source, (End.OLD,), old, schema)
-    box.put(source, (End.NEW,), new, schema)
-    box.put(source, (End.DELTA,), delta, _weighted(schema))
-
-
-def _weighted(schema: T.StructType) -> T.StructType:
-    return T.StructType([*schema.fields, T.StructField(WEIGHT, T.LongType(), False)])
+    box.put(source, (End.OLD,), old, columns)
+    box.put(source, (End.NEW,), new, columns)
+    box.put(source, (End.DELTA,), delta, columns.with_weight())
 
 
 def move_stage(
@@ -151,19 +209,18 @@ def move_stage(
         box.bound(at(stage.input, end))
     check_cancelled()
     before = sql.initial(Renderer(lambda s: box.place(replace(s, end=End.OLD))))
-    frame = box.spark.sql(before.sql)
-    schema = frame.schema
-    old = after = few_rows(frame)
+    old, columns = box.rows(before)
+    after = old
     delta = differentiate(moved, moving)
     if delta is not None:
         delta = directed(_with_computed_keys(box, delta, sizes), sizes)
         box.bound(delta)
         move = _move_group if isinstance(sql, GroupSql) else _move_bag
-        after = move(box, sql, box.renderer(), delta, old, schema)  # type: ignore[arg-type]
-    box.put(stage.id, (End.OLD,), old, schema)
-    box.put(stage.id, (End.NEW,), after, schema)
+        after = move(box, sql, box.renderer(), delta, old, columns)  # type: ignore[arg-type]
+    box.put(stage.id, (End.OLD,), old, columns)
+    box.put(stage.id, (End.NEW,), after, columns)
     change = [{**r, WEIGHT: -1} for r in old] + [{**r, WEIGHT: 1} for r in after]
-    box.put(stage.id, (End.DELTA,), change, _weighted(schema))
+    box.put(stage.id, (End.DELTA,), change, columns.with_weight())
     return [r for r in after if r.get(VISIBLE, True)]
 
 
@@ -173,9 +230,8 @@ def _with_computed_keys(box: Sandbox, delta: Rel, sizes: Sizes) -> Rel:
     for keys in key_relations(delta):
         read = directed(with_keys(keys, names), sizes)
         box.bound(read)
-        frame = box.spark.sql(box.renderer()(read))
         source = f"keys:{len(names)}"
-        box.put(source, (End.NEW,), few_rows(frame), frame.schema)
+        box.put(source, (End.NEW,), *box.rows(box.renderer().query(read)))
         names[keys] = box.view(source, End.NEW)
     return with_keys(delta, names)
 
@@ -186,25 +242,23 @@ def _move_group(
     render: Renderer,
     delta: Rel,
     old: list[dict[str, Any]],
-    schema: T.StructType,
+    columns: Columns,
 ) -> list[dict[str, Any]]:
-    box.put("state", (End.OLD,), old, schema)
+    box.put("state", (End.OLD,), old, columns)
     state = quote(box.view("state", End.OLD))
     touched = sql.touched(render, delta)
-    merged = box.spark.sql(sql.merged(touched, state).sql)
-    changes = few_rows(merged)
+    changes, merged = box.rows(sql.merged(touched, state))
     if any(c[COUNT] < 0 for c in changes):
         raise Mismatch("more rows leave a group than it has")
     again = [c for c in changes if c[RESCAN]]
     changes = [c for c in changes if not c[RESCAN]]
     if again:
-        keys = T.StructType([f for f in merged.schema if f.name in (*sql.keys, EXISTED)])
-        box.put("keys", (End.NEW,), again, keys)
+        box.put("keys", (End.NEW,), again, merged.only((*sql.keys, EXISTED)))
         view = box.view("keys", End.NEW)
-        changes += box.rows(sql.rescan(box.renderer(view), "keys").sql)
+        changes += box.rows(sql.rescan(box.renderer(view), "keys"))[0]
     if sql.once and (new := [c for c in changes if c[OP] == "I"]):
-        box.put("new", (End.NEW,), new, merged.schema)
-        computed = box.rows(sql.computed(quote(box.view("new", End.NEW))).sql)
+        box.put("new", (End.NEW,), new, merged)
+        computed, _ = box.rows(sql.computed(quote(box.view("new", End.NEW))))
         changes = [c for c in changes if c[OP] != "I"] + computed
 
     def identity(row: dict[str, Any]) -> tuple[str, ...]:
@@ -216,7 +270,7 @@ def _move_group(
             if table.pop(identity(change), None) is None:
                 raise Mismatch("a group is deleted that is not there")
         elif change[OP] is not None:
-            table[identity(change)] = {f.name: change[f.name] for f in schema}
+            table[identity(change)] = {n: change[n] for n in columns.names}
     return list(table.values())
 
 
@@ -230,14 +284,14 @@ def _move_bag(
     render: Renderer,
     delta: Rel,
     old: list[dict[str, Any]],
-    schema: T.StructType,
+    columns: Columns,
 ) -> list[dict[str, Any]]:
     weights: Counter[tuple[int, int]] = Counter()
     contents, (h1, h2) = {}, HASH
     for row in old:
         weights[(row[h1], row[h2])] += 1
         contents[(row[h1], row[h2])] = row
-    for row in box.rows(sql.change(render, delta, consolidate=True).sql):
+    for row in box.rows(sql.change(render, delta, consolidate=True))[0]:
         weights[(row[h1], row[h2])] += row[WEIGHT]
         contents.setdefault((row[h1], row[h2]), row)
     if any(w < 0 for w in weights.values()):

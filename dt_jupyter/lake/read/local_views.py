@@ -4,16 +4,17 @@ that is run there."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dt_jupyter.evaluation import Evaluator, LocalRows, arrow_value_kind
-from dt_jupyter.lake import TableLog, local_view
-from dt_jupyter.refresh.evaluation_session import EvaluationSession, read_evaluation_session
-from dt_jupyter.refresh.view_shapes import table_shape
-from dt_jupyter.spark import arrow_frame
+from dt_jupyter.evaluation import Evaluator, LocalRows, ViewShape, arrow_value_kind, value_kind
+from dt_jupyter.lake.delta_log.table_log import TableLog
+from dt_jupyter.lake.read.arrow_snapshot import local_view
+from dt_jupyter.lake.types import fields_named, spark_schema
+from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.spark import EvaluationSession, arrow_frame, read_evaluation_session
 from dt_jupyter.sql import Query, tables_in
 
 if TYPE_CHECKING:
@@ -24,9 +25,23 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 
 
+def table_shape(log: TableLog, version: int, columns: Sequence[str]) -> ViewShape:
+    """The columns of a table at a version, or of its changes, with their types."""
+    known = [c for c in columns if c != WEIGHT]
+    schema = spark_schema(fields_named(log.metadata(version), known))
+    kinds = dict(_shape_of(schema))
+    kinds[WEIGHT] = value_kind("bigint")
+    return tuple((c, kinds[c]) for c in columns)
+
+
+def _shape_of(schema: StructType) -> ViewShape:
+    """The columns of a schema with their types."""
+    return tuple((f.name, value_kind(f.dataType.simpleString())) for f in schema)
+
+
 @dataclass
 class LocalViews:
-    """Views of one stage's step."""
+    """Views of one stage's step, or of small tables."""
 
     spark: SparkSession
     evaluator: Evaluator
@@ -37,12 +52,11 @@ class LocalViews:
 
     def add(self, name: str, rows: pa.Table, schema: StructType | None = None) -> None:
         """Rows that a statement gave; those of one of Spark's with its schema."""
-        shape = tuple((f.name, arrow_value_kind(f.type)) for f in rows.schema)
 
         def make() -> None:
             arrow_frame(self.spark, rows, schema).createOrReplaceTempView(name)
 
-        self._add(name, LocalRows(rows, shape), make)
+        self.add_rows(name, rows, schema, make)
 
     def add_of_table(self, name: str, log: TableLog, version: int, rows: pa.Table) -> None:
         """Rows of a table or changes of it, with the table's own types."""
@@ -51,6 +65,14 @@ class LocalViews:
         def make() -> None:
             local_view(self.spark, log, version, rows, name)
 
+        self._add(name, LocalRows(rows, shape), make)
+
+    def add_rows(
+        self, name: str, rows: pa.Table, schema: StructType | None, make: Callable[[], object]
+    ) -> None:
+        """Rows, of Spark's schema if they have one, that `make` gives to Spark under the name."""
+        arrow = ((f.name, arrow_value_kind(f.type)) for f in rows.schema)
+        shape = tuple(arrow) if schema is None else _shape_of(schema)
         self._add(name, LocalRows(rows, shape), make)
 
     def _add(self, name: str, rows: LocalRows, make: Callable[[], object]) -> None:
@@ -89,3 +111,10 @@ class LocalViews:
             if make := self._not_given.pop(name, None):
                 make()
                 self.given_rows += self._rows[name].rows.num_rows
+
+    def drop(self) -> None:
+        """Spark forgets the views that it was given, and so does this."""
+        for name in self._rows.keys() - self._not_given.keys():
+            self.spark.catalog.dropTempView(name)
+        self._rows.clear()
+        self._not_given.clear()

@@ -8,7 +8,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,13 +25,28 @@ import dt_jupyter.sql.emit.state_sql as maintain
 from dt_jupyter.definition.compile import compile_query
 from dt_jupyter.definition.query_meaning import CallableFunctions, QueryText, empty_relation
 from dt_jupyter.definition.validate.creation_check import Verdict, check
-from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
+from dt_jupyter.evaluation import Evaluator
+from dt_jupyter.ivm import (
+    DERIVATIVES,
+    Filter,
+    Generate,
+    Join,
+    Literal,
+    Match,
+    Rel,
+    Scan,
+    Top,
+    Union,
+    Window,
+)
+from dt_jupyter.lake import LocalViews
 from dt_jupyter.model import Definition, Name, Source, SourceKind
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
 from dt_jupyter.sql.emit import render
+from dt_jupyter.sql.emit.query import Query
 from tests.cases import some
 from tests.unit.definition.test_check_plan import (
     chain,
@@ -62,8 +77,9 @@ class Subject:
     query: str
     schemas: Mapping[str, T.StructType]
 
-    def checked(self, seconds: float = 600.0, real: Any = None) -> Verdict:
-        """The verdict on one change of all sources."""
+    def checked(self, seconds: float = 600.0, real: Any = None, most_rows: int = 10_000) -> Verdict:
+        """The verdict on one change of all sources, whose statements are run in this process over
+        fewer than `most_rows` rows."""
         sources = {
             Name("default", n): Source(Name("default", n), SourceKind.DELTA, n, None)
             for n in self.schemas
@@ -87,7 +103,7 @@ class Subject:
 
         stages = tuple((s.stage, s.sql) for s in found.stages)
         return check(
-            self.spark,
+            LocalViews(self.spark, Evaluator(most_rows)),
             stages,
             self.schemas,
             real or {},
@@ -152,9 +168,14 @@ AGGREGATES = (
 )
 
 
+BOTH = pytest.mark.parametrize("most_rows", [10_000, pytest.param(0, marks=pytest.mark.nightly)])
+"""The statements of a check are run in this process, or by Spark."""
+
+
+@BOTH
 @pytest.mark.parametrize("query", some(12, [*QUERIES.values(), *AGGREGATES]))
-def test_what_is_right_agrees(checking: SparkSession, query: str) -> None:
-    verdict = subject(checking, query).checked()
+def test_what_is_right_agrees(checking: SparkSession, query: str, most_rows: int) -> None:
+    verdict = subject(checking, query).checked(most_rows=most_rows)
     assert verdict.mismatch is None
     assert "test rows" in verdict.checked
     assert "changes of" not in verdict.checked
@@ -169,13 +190,14 @@ FEW_MUTANTS = (
 )  # fmt: skip
 
 
+@BOTH
 @pytest.mark.parametrize("name", [n for n in CHECKED if n in FEW_MUTANTS])
 def test_a_wrong_derivative_is_found(
-    checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str
+    checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, most_rows: int
 ) -> None:
     kind, rule = RULES[name]
     monkeypatch.setitem(DERIVATIVES, kind, rule)
-    assert subject(checking, QUERIES[kind]).checked().mismatch
+    assert subject(checking, QUERIES[kind]).checked(most_rows=most_rows).mismatch
 
 
 @pytest.mark.parametrize(("shape", "n"), some(1, [(star, 9), (chain, 9)]))
@@ -190,14 +212,16 @@ def weighted_as_if_inserted(state: Any) -> Any:
     return maintain.initial(state)
 
 
+@BOTH
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("weighted", weighted_as_if_inserted), ("_reached", lambda state: "FALSE")]
+    ("name", "wrong"),
+    [("weighted", weighted_as_if_inserted), ("_reached", lambda state: Literal("FALSE"))],
 )
 def test_a_wrong_merge_of_groups_is_found(
-    checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
+    checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any, most_rows: int
 ) -> None:
     monkeypatch.setattr(maintain, name, wrong)
-    assert subject(checking, AGGREGATES[0]).checked().mismatch
+    assert subject(checking, AGGREGATES[0]).checked(most_rows=most_rows).mismatch
 
 
 def test_what_is_bound_wrongly_is_found(
@@ -206,8 +230,9 @@ def test_what_is_bound_wrongly_is_found(
     """Both ends alike, so that only the text itself tells."""
     inner = render._RENDER[Match]
 
-    def rendered(r: Any, rel: Rel, depth: int) -> str:
-        return inner(r, rel, depth).replace(" LEFT JOIN ", " JOIN ")
+    def rendered(r: Any, rel: Rel) -> Query:
+        found = inner(r, rel)
+        return replace(found, source=replace(found.source, how="JOIN"))
 
     monkeypatch.setitem(render._RENDER, Match, rendered)
     assert subject(checking, QUERIES[Match]).checked().mismatch

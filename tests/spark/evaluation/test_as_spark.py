@@ -42,10 +42,10 @@ from dt_jupyter.ivm import (
     col,
     walk_expression,
 )
+from dt_jupyter.lake import LocalViews
 from dt_jupyter.model import quote
 from dt_jupyter.plans import NoForm, read_document, read_query_document, relation_of_plan
 from dt_jupyter.plans.plan_source import PlanSource
-from dt_jupyter.refresh.local_views import LocalViews
 from dt_jupyter.spark import Catalyst, arrow_frame, builtin_functions, confs
 from dt_jupyter.sql import (
     AllColumns,
