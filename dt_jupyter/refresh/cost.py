@@ -45,6 +45,9 @@ NOTABLE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 2}
 FIXED = {RefreshWay.PROCESS: 0.5, RefreshWay.SPARK: 0.9}
 """The share of the cheapest refresh that is taken to be for no row."""
 
+FIXED_ROWS = 300_000
+"""What computing everything costs for no row is taken to be the cost of so many rows."""
+
 DEARER = {RefreshWay.PROCESS: 1.5, RefreshWay.SPARK: 1.1}
 """Moving has to cost so many times as much before everything is computed; after that, more than
 computing all of it, as long as it is done so. Seconds of Spark's differ less than milliseconds."""
@@ -165,7 +168,8 @@ def _whole(work: Work, done: Sequence[RefreshRecord]) -> float | None:
 def _grown(record: RefreshRecord, rows: int) -> float:
     """What a computation took, for the rows that the sources have now."""
     then = record.statistics.source_rows
-    return record.statistics.execution_ms * max(1.0, rows / then if then else 1.0)
+    growth = (rows + FIXED_ROWS) / (then + FIXED_ROWS) if then else 1.0
+    return record.statistics.execution_ms * max(1.0, growth)
 
 
 def _moves(

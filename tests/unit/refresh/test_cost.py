@@ -187,6 +187,13 @@ def test_a_table_that_has_grown_since_is_not_computed_in_the_time_of_then() -> N
     assert chosen(60_000, [record(FULL, 300, rows=1)]) is None
 
 
+def test_a_table_of_few_rows_says_little_of_what_many_cost() -> None:
+    """Most of what it took to compute was for no row."""
+    found = estimate(Work(3 * MILLION, 3 * MILLION, False), [record(FULL, 600, rows=1_000)])
+    assert found is not None
+    assert 2_000 < found.whole < 20_000
+
+
 def test_what_was_chosen_is_kept_until_the_other_way_is_clearly_cheaper() -> None:
     def anew(ms: int) -> RefreshRecord:
         return record(FULL, ms, 1_000, code="CHEAPER_FULL")
