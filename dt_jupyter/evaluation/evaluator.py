@@ -214,9 +214,7 @@ class Evaluator:
             rows = {name: views[name].rows for name in statement.reads}
             read = {name: _rows_read(statement, name, r) for name, r in rows.items()}
             for name, table in read.items():
-                connection.register(
-                    name, table.select(list(statement.reads[name] or (ROW_NUMBER,)))
-                )
+                connection.register(name, table.select(list(_columns_read(statement, name))))
             found = fetch(connection, statement.sql)
             return None if found is None else _result(statement, found, read)
         except (duckdb.Error, pa.ArrowException, ArithmeticError):
@@ -262,15 +260,24 @@ def _offer(opened: _Opened, name: str, function: Function) -> None:
     opened.offered.add(name)
 
 
+def _columns_read(statement: Translation, view: str) -> tuple[str, ...]:
+    """The columns of a view that a statement reads: of one that is only counted, its numbers."""
+    return statement.reads[view] or (ROW_NUMBER,)
+
+
 def _rows_read(statement: Translation, view: str, rows: pa.Table) -> pa.Table:
-    """A view's rows with their numbers and hashes, the columns named by their places."""
+    """A view's rows with their hashes, and their numbers where they are read, the columns named by
+    their places."""
+    import numpy as np
     import pyarrow as pa
 
     table = rows.rename_columns([f"c{i}" for i in range(rows.num_columns)])
     wanted = {h: name for h, name in statement.hashes.items() if h.view == view}
     for name, values in compute_hashes(wanted, table).items():
         table = table.append_column(name, values)
-    return table.append_column(ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
+    if ROW_NUMBER not in _columns_read(statement, view):
+        return table
+    return table.append_column(ROW_NUMBER, pa.array(np.arange(rows.num_rows)))
 
 
 def _result(statement: Translation, found: pa.Table, read: Mapping[str, pa.Table]) -> pa.Table:

@@ -372,11 +372,12 @@ class StageRun:
 
     def as_rows(self, rows: pa.Table, sql: BagSql) -> pa.Table:
         """Rows of the backing table: this refresh's sequence and the position in it."""
+        import numpy as np
         import pyarrow as pa
 
         numbered = rows.select([*HASH, *sql.names])
-        positions = pa.array(range(rows.num_rows), pa.int64())
-        sequence = pa.array([self.step.sequence] * rows.num_rows, pa.int64())
+        positions = pa.array(np.arange(rows.num_rows))
+        sequence = pa.repeat(pa.scalar(self.step.sequence, pa.int64()), rows.num_rows)
         table = numbered.append_column(SEQUENCE, sequence).append_column(POSITION, positions)
         return table.select(list(sql.columns))
 
