@@ -26,6 +26,7 @@ from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.spark_answers import SparkAnswers
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
+from dt_jupyter.definition.validate.generated_rows import NoValues
 from dt_jupyter.definition.validate.sandbox import as_rows
 from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.evaluation import Evaluator
@@ -284,7 +285,7 @@ class Definer:
         query, rng = asked.request.query, random.Random(asked.request.query)
         try:
             others = stand_ins(spark, self._called(compiled), query, rng)
-        except TypeError as e:
+        except NoValues as e:
             return compiled, f"no rows: no values of {e} are made for the check"
         real = {
             s.table_id: self._sample(spark, s, asked.request.name) for s in found.sources.values()

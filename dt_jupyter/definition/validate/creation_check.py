@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession, types as T
 from dt_jupyter.definition.change_size import affected
 from dt_jupyter.definition.validate.bag_diff import difference
 from dt_jupyter.definition.validate.check_plan import Rung, joined_columns, rounds, rungs
-from dt_jupyter.definition.validate.generated_rows import sample_rows
+from dt_jupyter.definition.validate.generated_rows import NoValues, sample_rows
 from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import (
     Columns,
@@ -130,7 +130,7 @@ def check(
             run = _Run(views, subject, real, generated, rng)
             try:
                 return run.check(until)
-            except (PySparkException, Py4JJavaError, NotSupported, TypeError) as e:
+            except (PySparkException, Py4JJavaError, NotSupported, NoValues) as e:
                 # Rows that make the text itself fail, and types that cannot be generated, say
                 # nothing of the derivative; what was checked is told.
                 if out_of_time():

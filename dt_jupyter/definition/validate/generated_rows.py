@@ -26,6 +26,10 @@ def literals(query: str) -> tuple[list[str], list[float]]:
     return _WORD.findall(query)[:40], [float(n) for n in _NUMBER.findall(query)[:40]]
 
 
+class NoValues(Exception):
+    """No values of a type, which it names, are made."""
+
+
 def sample_rows(
     schema: T.StructType,
     query: str,
@@ -155,4 +159,4 @@ def _atom(
         return _DAY + days
     if isinstance(type_, T.TimestampType | T.TimestampNTZType):
         return _NOON.replace(minute=rng.randrange(0, 60, 20)) + days
-    raise TypeError(type_.simpleString())
+    raise NoValues(type_.simpleString())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, types as T
 
+from dt_jupyter.definition.validate.generated_rows import NoValues
 from dt_jupyter.definition.validate.row_bound import MOST_ROWS, RowBound, TooManyRows
 from dt_jupyter.ivm import (
     End,
@@ -105,7 +106,10 @@ class Sandbox:
     def _add(self, name: str, values: _Rows, columns: Columns) -> None:
         import pyarrow as pa
 
-        arrays = [pa.array([v[f.name] for v in values], f.type) for f in columns.arrow]
+        try:
+            arrays = [pa.array([v[f.name] for v in values], f.type) for f in columns.arrow]
+        except (pa.ArrowTypeError, pa.ArrowInvalid) as e:
+            raise NoValues(str(e)) from e
         rows = pa.Table.from_arrays(arrays, schema=columns.arrow)
 
         def make() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession, types as T
 
-from dt_jupyter.definition.validate.generated_rows import sample_rows
+from dt_jupyter.definition.validate.generated_rows import NoValues, sample_rows
 from dt_jupyter.ivm import Expr, Group, Raw, Stage, StageColumn, separated
 from dt_jupyter.model import UserFunction
 from dt_jupyter.sql import BagSql, GroupSql, literal, replace_calls
@@ -58,7 +58,7 @@ class StandIns:
 def stand_ins(
     spark: SparkSession, functions: tuple[UserFunction, ...], query: str, rng: random.Random
 ) -> StandIns:
-    """For functions that are called for values. TypeError for one of a type whose values cannot be
+    """For functions that are called for values. NoValues for one of a type whose values cannot be
     made."""
     return StandIns({f.name: _stand_in(spark, f, query, rng) for f in functions})
 
@@ -75,7 +75,7 @@ def _stand_in(
     try:
         spark.sql(f"SELECT {kept}")
     except AnalysisException as e:
-        raise TypeError(function.returns) from e
+        raise NoValues(function.returns) from e
     opening = f"element_at({kept}, CAST(1 + pmod(xxhash64({literal(function.name)}"
     return opening, f"), {len(values) + 1}) AS INT))"
 
@@ -90,7 +90,7 @@ def _plain(value: Any, type_: T.DataType) -> Any:
         return {f.name: _plain(value[f.name], f.dataType) for f in type_}
     if isinstance(type_, T.MapType):
         if not isinstance(type_.keyType, T.StringType):
-            raise TypeError(type_.simpleString())
+            raise NoValues(type_.simpleString())
         return {k: _plain(v, type_.valueType) for k, v in value}
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()

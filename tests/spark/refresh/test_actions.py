@@ -9,13 +9,14 @@ import pytest
 
 import dt_jupyter.definition.define as define
 import dt_jupyter.refresh.stage_run as apply
-from dt_jupyter.ivm import aggregates
+from dt_jupyter.ivm import Literal, aggregates
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import RefreshAction, RefreshTrigger, Timestamp
 from dt_jupyter.sql.emit import state_sql as maintain
 from tests.cases import some
 from tests.spark import rival
 from tests.spark.engine_lab import Lab, refused, without_check
+from tests.unit.ivm.test_groups import sum_of_all, sum_of_inserts
 
 
 @pytest.fixture(autouse=True)
@@ -399,9 +400,11 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
 # -- the oracle is not vacuous --------------------------------------------------------------------
 
 _MUTANTS = {
-    "extremes ignore deletes": lambda m: m.setattr(maintain, "_reached", lambda s: "FALSE"),
+    "extremes ignore deletes": lambda m: m.setattr(
+        maintain, "_reached", lambda s: Literal("FALSE")
+    ),
     "sums ignore deletes": lambda m: m.setitem(
-        aggregates.WEIGHTED, aggregates.Kind.SUM, "SUM(CASE WHEN {w} > 0 THEN {x} END)"
+        aggregates.WEIGHTED, aggregates.Kind.SUM, sum_of_inserts
     ),
     "a delete takes all copies": lambda m: m.setattr(
         apply, "newest_copies", lambda found, gone: found
@@ -440,7 +443,7 @@ def test_the_check_at_creation_catches_a_mutated_rule(
     query = "SELECT k, sum(v) AS s FROM item GROUP BY k"
     lab.dynamic_table("fine", query)
     assert lab.mode("fine") == "INCREMENTAL"
-    monkeypatch.setitem(aggregates.WEIGHTED, aggregates.Kind.SUM, "SUM({x})")
+    monkeypatch.setitem(aggregates.WEIGHTED, aggregates.Kind.SUM, sum_of_all)
     lab.dynamic_table("broken", query)
     assert (lab.mode("broken"), lab.why("broken")) == ("FULL", "GUARD_MISMATCH")
     lab.verified("broken")
