@@ -80,7 +80,7 @@ def _stands(row: RowMapping, sequence: int) -> bool:
 
 
 class Overtaken(Exception):
-    """Another refresh ended since the caller read the table: what it planned stands on old rows."""
+    """Another refresh ended since the caller read the table: its plan was made for old rows."""
 
 
 class Attempts(Store):
@@ -263,7 +263,7 @@ class Attempts(Store):
         held: RowMapping | None,
     ) -> tuple[dict[str, Any], RefreshRecord]:
         """What a refresh that found nothing new sets of the row, and its record; an attempt that is
-        dead is told so. Raises before that."""
+        dead gets an error. Raises before that."""
         now, t = self.clock.now(), record.data_timestamp
         self._require_turn(row, held, trigger, t, now)
         before = to_frontier(row["frontier"])

@@ -49,7 +49,7 @@ class CatalogDatabase(Protocol):
         """Rows of the catalog that the lake had elsewhere, put into new tables; False: none was."""
 
     def disown_copy(self, connection: Connection) -> None:
-        """In a copy, what processes hold is held by nobody: they hold it in the original."""
+        """In a copy, nothing is held by a process: they hold it in the original."""
 
     def is_current(self, connection: Connection) -> bool:
         """Whether a transaction that has begun is on the database that is there now."""
@@ -67,8 +67,8 @@ class CatalogDatabase(Protocol):
     def pulse(self, engine: Callable[[], Engine]) -> Pulse: ...
 
     def hold_lock(self, name: str, patience: float) -> AbstractContextManager[None]:
-        """A lock of that name, which one of all who may open the catalog holds at a time, and which
-        ends with its process. TableLocked after so many seconds."""
+        """A lock of that name, held by one connection to the catalog at a time and released when
+        its process ends. TableLocked after `patience` seconds."""
 
 
 Prepare: TypeAlias = Callable[[Engine, CatalogDatabase], None]

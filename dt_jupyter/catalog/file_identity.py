@@ -27,7 +27,7 @@ def is_copy(connection: Connection, path: Path) -> bool:
 
 
 def disown_copy(connection: Connection, path: Path) -> None:
-    """In a copied file, what processes hold is held by nobody: they hold it in the original."""
+    """In a copied file, nothing is held by a process: they hold it in the original."""
     meta, copied = schema.meta, is_copy(connection, path)
     connection.execute(meta.delete().where(meta.c.key == _KEY))
     connection.execute(meta.insert().values(key=_KEY, value=file_id(path)))

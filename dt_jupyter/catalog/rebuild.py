@@ -41,7 +41,7 @@ _WORDS = {
 
 
 class CatalogWarning(UserWarning):
-    """A catalog was lost, and what came of it."""
+    """A catalog was lost, and the outcome."""
 
 
 @dataclass(frozen=True)

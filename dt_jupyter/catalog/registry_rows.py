@@ -21,8 +21,8 @@ from dt_jupyter.model import Name
 
 @dataclass(frozen=True)
 class RegisteredKind:
-    """A table of the catalog whose rows are registered; `columns` are those that nothing else
-    tells, `key` among them. What the logs of tables tell is none of them."""
+    """A table of the catalog whose rows are registered; `columns` are those that are stored nowhere
+    else, `key` among them: not those that the logs of tables have.
 
     table: str
     key: tuple[str, ...]
@@ -151,7 +151,7 @@ def _rows(connection: Connection, kind: RegisteredKind) -> Iterator[Row[Any]]:
 def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[str]]:
     """The registry made what the picture says; the names of what was changed for it, by kind.
 
-    What the catalog keeps of an object beside its registered columns stays.
+    What the catalog keeps of an object in addition to its registered columns stays.
     """
     before = picture(connection)
     changed: dict[str, list[str]] = {}
@@ -170,7 +170,7 @@ def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[s
 
 
 def named_rows(connection: Connection, objects: Collection[tuple[str, str]]) -> RegistryPicture:
-    """The objects of these kinds and names, as they stand; the name `*` is that of all."""
+    """The objects of these kinds and names, in their current state; the name `*` is that of all."""
     found = RegistryPicture()
     for (table, key), row in picture(connection).rows.items():
         name = Name(*parts).sql if len(parts := _name_parts(table, row)) == 2 else parts[0]

@@ -24,7 +24,7 @@ Rewrite = Callable[[str], str]
 def make_relative(connection: Connection) -> None:
     """All stored paths of the lake, as they were written when it lay where it lies, or elsewhere.
 
-    Where it lay is told by the paths of what the engine owns, and by tables of the same id.
+    Its former place follows from the paths of what the engine owns, and from tables of the same id.
     """
     here = root_of(connection)
     _keep_digests(connection)

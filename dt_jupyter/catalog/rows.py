@@ -116,7 +116,7 @@ class BrokenRow:
 
 class RowMemory(Generic[T]):
     """What the rows of one query were made when it was asked last, by their first column, which
-    tells them apart: a row that is the same is the same object. Threads may share it."""
+    identifies them: an unchanged row is the same object. Threads may share it."""
 
     def __init__(self) -> None:
         self.rows: Mapping[Any, tuple[Row[Any], T]] = {}
@@ -203,8 +203,8 @@ __all__ = [
 
 
 def name_like(column: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
-    """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` stands
-    between patterns, a backslash before one of them for itself; case does not count."""
+    """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` is
+    between alternatives, a backslash before one of them for itself; case does not count."""
     parts = re.split(r"(?<!\\)\|", pattern.lower())
     texts = [re.sub(r"\\([*|])", r"\1", re.sub(r"(?<!\\)\*", "%", part)) for part in parts]
     return or_(*(column.like(text, escape="\\") for text in texts))

@@ -109,8 +109,8 @@ dynamic_table = _table(
     Column("dropped", StoredTimestamp),
     Column("state_format", Integer),
     Column("needs_reinit", Text),
-    # what the catalog keeps beside the model's fields
-    Column("generation", BigInteger),  # rises when the definition or needs_reinit is set anew
+    # what the catalog stores in addition to the model's fields
+    Column("generation", BigInteger),  # rises when the definition or needs_reinit is set again
     Column("graph_valid_from", StoredTimestamp),  # since when the row of graph_history in force is
     Column("last_query_id", Text),  # the newest refresh in a final state
     Column("last_tick", StoredTimestamp),  # the newest tick that the scheduler is done with
@@ -427,7 +427,7 @@ sink_history = _table(
     Column("action", Text),
     Column("version", BigInteger),
     Column("start_time", StoredTimestamp),
-    Column("end_time", StoredTimestamp),  # null: it goes on
+    Column("end_time", StoredTimestamp),  # null: it is running
     Column("counts", Text),  # JSON
     Column("retries", BigInteger),
     Column("error_code", Text),

@@ -175,7 +175,7 @@ def _settings(connection: sqlite3.Connection, record: ConnectionPoolEntry, path:
 
 def same_file(connection: Connection, path: Path) -> bool:
     """Whether the transaction is on the file that is at `path`, its write-ahead log and the index
-    of that: a connection goes on in files that were deleted or replaced."""
+    of that: a connection continues in files that were deleted or replaced."""
     now = _files(path)
     return None not in now and bool(connection.info[_FILES] == now)
 
@@ -212,7 +212,7 @@ def _leave_open(connection: Connection) -> None:
 
 
 def _put_back(connection: Connection, path: Path) -> None:
-    """Nobody else writes until the file is there."""
+    """No other process writes until the file is there."""
     driver: Any = connection.connection.driver_connection
     draft = path.with_name(f".{path.name}.tmp")
     draft.write_bytes(driver.serialize())
@@ -254,8 +254,8 @@ def _place_after(path: Path) -> str | None:
 
 @contextmanager
 def leaving_file(engine: Engine, path: Path) -> Iterator[Connection]:
-    """A transaction on a catalog that is about to be elsewhere: nobody else writes in it until the
-    block has said where (`write_place`), after which the file has another name."""
+    """A transaction on a catalog that is about to be elsewhere: no other process writes in it until
+    the block has said where (`write_place`), after which the file has another name."""
     try:
         with engine.connect() as connection, connection.begin():
             yield connection
@@ -311,7 +311,7 @@ def _bytes(path: Path) -> int:
 
 
 def _require_whole(engine: Engine, path: Path) -> None:
-    """DT-5102 for a file that was put beside a write-ahead log that is not its own."""
+    """DT-5102 for a file that was put beside the write-ahead log of another file."""
     with engine.connect() as connection:
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     if found != "ok":

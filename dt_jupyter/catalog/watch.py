@@ -1,4 +1,4 @@
-"""What is new in the catalog, whichever process wrote it: for those who show it."""
+"""What is new in the catalog, from any process: for those who show it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RUNNING = (  # by their ids: the history has no index of states
 )
 _NEWEST = select(func.max(_history.c.ordinal)).where(_history.c.ordinal < NO_ORDINAL)
 _MOST = 500
-"""Refreshes that are told of at once: of more the oldest are left out."""
+"""Most refreshes that are reported at once: of more the oldest are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Watch(Store):
     """Reading what is new since a moment."""
 
     def present(self) -> News:
-        """How it stands now, with the refreshes that run."""
+        """The present state, with the refreshes that run."""
         with self._read() as connection:
             return self._news(connection, _RUNNING)
 
@@ -56,7 +56,7 @@ class Watch(Store):
             return self._news(connection, or_(_history.c.ordinal > after, again))
 
     def pulse(self) -> Pulse:
-        """What tells whether the catalog was written to at all."""
+        """A value that changes whenever the catalog is written to."""
         return self._database.pulse(lambda: self._engine)
 
     def last_of(self, dt_id: str) -> RefreshRecord | None:

@@ -52,7 +52,7 @@ class CompiledStage:
 
     def stateless(self, sequence: int) -> tuple[str, ...] | None:
         """The columns of the backing table over the query's own rows, with no state; None where
-        those do not show what tells them apart."""
+        those have no columns that identify them."""
         shown = self.sql.shown(sequence)
         if shown is None:
             return None
@@ -150,7 +150,7 @@ def compile_query(
 
 
 def _require_storable(spark: SparkSession, table: StructType, *, hidden: bool) -> None:
-    """Refused where a stage would keep, beside the columns that people see, what a table does not
+    """Refused if a stage would store, in addition to public columns, what a table does not
     take."""
     for column in table.fields:
         kind, text = column.dataType, column.dataType.simpleString()

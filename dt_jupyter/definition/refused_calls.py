@@ -1,4 +1,4 @@
-"""Refusals of calls in the words of whoever registered the function."""
+"""Refusals of calls in the words of the user who registered the function."""
 
 from __future__ import annotations
 

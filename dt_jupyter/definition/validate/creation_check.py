@@ -137,7 +137,7 @@ def check(
 
 @contextmanager
 def _cancelled_after(spark: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
-    """Jobs of the block are cancelled after so many seconds; whether they were."""
+    """Cancels jobs of the block after `seconds`; yields whether it did."""
     group = f"check:{uuid.uuid4().hex}"
     late = threading.Event()
 

@@ -27,7 +27,7 @@ _VALUES = 9
 
 @dataclass(frozen=True)
 class StandIns:
-    """By the name of a function, what stands around the arguments of its calls: what opens them
+    """By the name of a function, what surrounds the arguments of its calls: what opens them
     and a first one, and what closes them."""
 
     around: Mapping[str, tuple[str, str]]
