@@ -45,8 +45,8 @@ _NOT_CREATED = (
 
 @dataclass(frozen=True)
 class Sinks:
-    """The sinks of a lake; `changed` is told of what whoever delivers may act on, `scheduled` says
-    whether this process delivers by itself: else it keeps no sink from others."""
+    """The sinks of a lake; `changed` is called after changes that the delivering process may act
+    on, `scheduled` says whether this process delivers on its own: if not, it claims no sink."""
 
     catalog: Catalog
     streams: Streams
@@ -90,7 +90,7 @@ class Sinks:
         return [f"Sink {made.name} created on {made.source}: {rows}.", *told]
 
     def _uncreate(self, made: Sink) -> None:
-        """A sink that another process delivers meanwhile is left to it."""
+        """A sink that another process delivers is left to it."""
         self.deliveries.forget(made)
         owner = self.catalog.sink_owner(made)
         if owner is not None and owner != self.catalog.owner:
@@ -129,7 +129,7 @@ class Sinks:
         kind = self.kind_of(asked.source)
         if kind is None and asked.source_kind is SinkSource.STREAM:
             self.catalog.stream(asked.source)
-        if kind is None or str(kind) == str(asked.source_kind):  # whoever reads it finds it gone
+        if kind is None or str(kind) == str(asked.source_kind):  # its reader finds it gone
             return
         hint = f"Write CREATE SINK {asked.name} FROM {kind} {asked.source}."
         if kind is StreamSource.VIEW:
@@ -218,7 +218,7 @@ class Sinks:
         return self._deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
 
     def _forget(self, sink: Sink, *, empty: bool, unmake: bool = False) -> None:
-        """The store forgets what it has of a sink, whose target is emptied or nobody's."""
+        """The store forgets what it has of a sink, whose target is emptied or released."""
         binding = binding_of(sink, self.deliveries.source_of(sink).look())
         driver = open_driver(address_of(sink))
         try:
@@ -243,15 +243,15 @@ class Sinks:
         self.changed()
 
     def drop(self, name: Name) -> str:
-        """The sink goes; what it delivered stays in the store, and is nobody's. A stream stands
-        behind that, and is anybody's. DT-6104."""
+        """The sink goes; what it delivered stays in the store, without an owner. A stream is
+        after that, and free for other consumers. DT-6104."""
         sink = self.catalog.find_sink(name) if not self._is_broken(name) else None
         moved = self._settle(sink) if sink is not None and sink.from_stream else None
         self.catalog.drop_sink(name, moved)
         if sink is None:
             return f"Sink {name} dropped."
         self.deliveries.forget(sink)
-        kept = " Its store was not reached: the target there still bears its mark."
+        kept = " Its store was not reached: the target there still has its mark."
         with suppress(DTError):
             self._forget(sink, empty=False)
             kept = ""

@@ -1,5 +1,5 @@
-"""The threads that deliver sinks by themselves: one for each, so that a store that is down, slow
-or half-open delays its own sink alone."""
+"""The threads that deliver sinks in the background: one for each, so that a store that is down,
+slow or half-open delays its own sink alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def period_of(sink: Sink) -> float:
 
 
 def backoff(failures: int, jitter: float) -> float:
-    """Seconds after so many failures in a row; `jitter` is from 0 to 1."""
+    """Seconds to wait after `failures` failures in a row; `jitter` is from 0 to 1."""
     most = min(_FIRST_BACKOFF * 2.0 ** min(failures - 1, 16), _LONGEST_BACKOFF)
     return most * (0.5 + jitter / 2)
 
@@ -147,5 +147,5 @@ class SinkWorkers:
         try:
             self.catalog.set_next_try(sink.id, self.deliveries.now().plus(wait))
         except DTError as e:  # the next look finds out what is wrong with the catalog
-            _log.warning("the next try of sink %s is not told: %s", sink.name, e)
+            _log.warning("the next try of sink %s is not recorded: %s", sink.name, e)
         return wait

@@ -62,14 +62,14 @@ class ViewChanges:
         self._at: SourceAt | None = None
         self._mark: dict[str, Any] = {}
 
-    # -- where the source stands ------------------------------------------------------------------
+    # -- the versions of the source ---------------------------------------------------------------
 
     def aim(self, at: SourceAt) -> None:
         """As `TableChanges.aim`."""
         self._at = at
 
     def look(self) -> SourceAt:
-        """The view's tables as they stand now. DT-6151, DT-6132."""
+        """The view's tables as they are now. DT-6151, DT-6132."""
         sink, sources, now = self._sink, self._changes.sources, self._changes.now()
         stream = find_stream(sources.catalog, sink)
         assert stream is not None

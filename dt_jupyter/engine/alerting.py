@@ -1,4 +1,4 @@
-"""Who is told of alerts, and of which."""
+"""Subscribers of alerts, and which alerts they get."""
 
 from __future__ import annotations
 

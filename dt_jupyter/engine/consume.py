@@ -135,7 +135,7 @@ def create_stream(
     show_initial_rows: bool,
     replace: bool,
 ) -> str:
-    """See `Engine.create_stream`. The view of a query that no stream came of is as it was."""
+    """See `Engine.create_stream`. If no stream was created, the view of its query is restored."""
     require_name(Named.STREAM, name)
     known = context.catalog.find_stream(name)
     if known is not None and not replace:

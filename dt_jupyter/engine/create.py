@@ -218,7 +218,7 @@ class Creator:
         return describe_definition(existing, new, differs.all, below, rows)
 
     def existing(self, name: Name, action: CreateAction) -> DynamicTable | None:
-        """The dynamic table that bears the name of one to be made. DT-1105 where it is in the
+        """The dynamic table that has the name of one to be created. DT-1105 where it is in the
         way, or something else is."""
         existing = self.sources.catalog.get(name)
         if existing is not None and action is CreateAction.CREATE:
@@ -393,7 +393,7 @@ class Creator:
         return self._redefine(table, replace(table, definition=definition), defined, verdict, {})
 
     def _renamed(self, existing: DynamicTable, defined: Defined) -> Defined:
-        """With the columns that the statement names anew, by which frozen rows are found."""
+        """With the columns that the statement renames, by which frozen rows are found."""
         new, frontier = defined.definition, existing.frontier
         if new.frozen is None or frontier is None:
             return defined

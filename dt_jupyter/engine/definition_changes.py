@@ -21,7 +21,7 @@ from dt_jupyter.sql import CreateDynamicTable, Token, TokenKind, tokens
 KEPT = "kept"
 _TABLE = "dynamic table"
 _BEFORE_ALL = frozenset({"SELECT", "DISTINCT", "ALL", ",", "."})
-"""What stands before a `*` that means all columns."""
+"""What precedes a `*` that means all columns."""
 
 
 def rows_words(verdict: ContentsVerdict) -> str:

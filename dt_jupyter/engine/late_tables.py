@@ -40,7 +40,7 @@ def late_causes(context: Context) -> Mapping[str, LateCause]:
 
 
 def why_late(context: Context, table: DynamicTable) -> Lateness:
-    """How a dynamic table stands, and why it is late."""
+    """The lag of a dynamic table, and why it is late."""
     lake, t = _standing(context), table.data_timestamp
     cause = late_cause(table.id, lake)
     seen = _seen(context, cause) if cause is not None else None

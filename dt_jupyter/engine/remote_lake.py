@@ -68,7 +68,8 @@ def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) 
 
 
 def _find_catalog(storage: RemoteStorage, place: str, layout: Layout, url: str | None) -> None:
-    """Where the catalog is stands in the lake: who opens it first says so, and has made it."""
+    """The place of the catalog is stored in the lake: the first process that opens it creates the
+    catalog and stores its place."""
     told, here = f"{place}/_dt/{CATALOG_FILE}", layout.own / CATALOG_FILE
     if storage.stat(told) is None:
         if url is None:
@@ -81,7 +82,7 @@ def _find_catalog(storage: RemoteStorage, place: str, layout: Layout, url: str |
             storage.put_commit(told, here.read_text("utf-8"))
             return
         except FileExistsError:
-            pass  # by another process, meanwhile
+            pass  # by another process
     draft = here.with_name(f".{here.name}.{os.getpid()}.tmp")
     storage.fetch(told, draft)
     os.replace(draft, here)

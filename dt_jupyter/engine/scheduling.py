@@ -69,8 +69,9 @@ class EnginePort:
         self._reader = StateReader(self.graph.refresher.sources.catalog)
 
     def leads(self) -> bool:
-        """A process that ends, or says nothing for two heartbeats, leads no more, and whichever
-        looks first does. Without a Spark session none leads: its refreshes would all fail."""
+        """A process that ends, or sends no heartbeat for two intervals, stops being the leader, and
+        the first process that checks takes over. Without a Spark session none leads: its refreshes
+        would all fail."""
         if not self.is_alive():
             return False
         catalog = self.graph.refresher.sources.catalog
@@ -314,7 +315,7 @@ class Scheduling:
 def start_refresh(
     graph: Graph, spark: SparkSession, table: DynamicTable, *, full: bool = False
 ) -> None:
-    """A manual refresh in a thread of its own, after one that runs."""
+    """A manual refresh in a separate thread, after one that runs."""
 
     def run() -> None:
         try:

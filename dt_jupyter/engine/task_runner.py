@@ -69,7 +69,7 @@ class _Running:
 
 @dataclass
 class TaskRunner:
-    """Runs of the tasks of a lake; `changed` is told when one has ended."""
+    """Runs of the tasks of a lake; `changed` is called when one has ended."""
 
     catalog: Catalog
     streams: Streams
@@ -80,7 +80,7 @@ class TaskRunner:
 
     @property
     def active(self) -> frozenset[str]:
-        """The runs that go on in this engine."""
+        """The active runs of this engine."""
         return frozenset(tuple(self._running))
 
     def run(self, go: RunGo) -> TaskRun | None:
@@ -133,7 +133,7 @@ class TaskRunner:
     # -- what it asks -----------------------------------------------------------------------------
 
     def holds(self, task: Task) -> bool:
-        """Whether the condition of a task holds now; also where that cannot be told: its run says
+        """Whether the condition of a task holds now; also if that is unknown: its run says
         why."""
         try:
             return self._has_data(task.condition, task.schema)

@@ -93,7 +93,7 @@ def java_causes(exception: Any) -> list[tuple[str, str]]:
         while exception is not None and len(found) < _CAUSES:
             found.append((str(exception.getClass().getName()), str(exception.getMessage() or "")))
             exception = exception.getCause()
-    except Exception:  # the JVM is gone meanwhile: what was told is told
+    except Exception:  # the JVM is gone: what was found so far is the result
         return found
     return found
 

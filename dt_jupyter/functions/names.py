@@ -17,7 +17,8 @@ _WORD = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
 def checked_function_name(name: str, builtins: frozenset[str]) -> str:
-    """The name in lower case: Spark's names know no case. DT-1130 where it cannot be one."""
+    """The name in lower case: Spark's names are case-insensitive. DT-1130 where it cannot be
+    one."""
     found = name.lower() if name.isascii() else name
     if problem := _problem(found, builtins):
         shown = ascii(name)[1:-1][:LONGEST]

@@ -2,8 +2,8 @@
 
 The order of a join's members, the hints of a change's statement and EXPLAIN ask here, so that what
 EXPLAIN shows of a join is what its order was chosen by. Nothing but the sizes of tables is known:
-that a column of the smallest table with it has a value of its own in each row, as keys have, is
-what the estimate of a join stands on. What a condition leaves out is guessed where it is only
+that a column of the smallest table with it has a different value in each row, as keys have, is
+what the estimate of a join assumes. What a condition leaves out is guessed where it is only
 shown; an order and a hint count a member with all the rows of its table.
 """
 

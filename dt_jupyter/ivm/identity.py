@@ -102,7 +102,7 @@ def _scan(of: _Identifier, rel: Rel) -> Identified:
 
 
 def _rows(of: _Identifier, rel: Rel) -> Identified:
-    """Rows that stand in the query are numbered in the order of their contents."""
+    """Rows that are written in the query are numbered in the order of their contents."""
     assert isinstance(rel, Rows)
     number = f"{ROW_ID}_row_{next(of.numbers)}"
     call = WindowCall(number, Call("ROW_NUMBER", ()), (), "", total=True, settles=False)
@@ -198,7 +198,7 @@ def _or_dash(text: Expr) -> Expr:
 
 
 def _aggregate(of: _Identifier, rel: Rel) -> Identified:
-    """The keys of the group, after a number that tells one aggregate of a query from another."""
+    """The keys of the group, after a number that distinguishes the aggregates of a query."""
     assert isinstance(rel, Aggregate)
     number = next(of.groups)
     keys = of.key_text(rel, rel.keys) if rel.keys else Literal("''")

@@ -28,7 +28,7 @@ class Refusal(Enum):
         "Write window() once, as an item or in GROUP BY, with a slide that divides its length.",
     )
     SESSION_WINDOW = (
-        "it has session_window(), whose windows grow together and fall apart with single rows",
+        "it has session_window(), whose windows merge and split with single rows",
         "Mark the first row of a session by lag(…) OVER, and sum the marks OVER as its number.",
     )
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
@@ -59,7 +59,7 @@ class Refusal(Enum):
     )
     TWO_PLACES = (
         "{what} is called for the same rows in two places, and would have two values for one row",
-        "Put that part of the query into a dynamic table of its own, and read it twice.",
+        "Put that part of the query into a separate dynamic table, and read it twice.",
     )
     AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
     FLOATING_AGGREGATE_DECIDES = (
@@ -84,7 +84,7 @@ class Refusal(Enum):
         "storage and read it by that path, or all is recomputed.",
     )
     NO_ANALYSER = (
-        "it is read by an analyser beside the client of Spark Connect, which does not run ({what})",
+        "it is read by an analyser with the client of Spark Connect, which does not run ({what})",
         "Install Java 17 or newer where the client runs (pip install 'dt-jupyter[java]'), and the "
         "package pyspark in the server's release.",
     )

@@ -70,12 +70,12 @@ def sql_string(text: str) -> str:
 
 
 def is_uri(logged: str) -> bool:
-    """Whether a log names a file by a URI of its own: in another folder, or on other storage."""
+    """Whether a log names a file by a URI: in another folder, or on other storage."""
     return ":/" in logged
 
 
 def data_file(table: Path, logged: str) -> str:
-    """The file that a log's action names: relative to the table, or a URI of its own (a clone).
+    """The file that a log's action names: relative to the table, or a URI (a clone).
     NotSupported for one on other storage that was not fetched."""
     if not is_uri(logged):
         return os.path.join(table, logged)

@@ -97,8 +97,8 @@ def real_paths(path: str) -> tuple[Path, ...]:
 
 
 def are_nested(one: str, other: str) -> bool:
-    """Whether one of two paths on other storage may be in the other: whichever scheme and host
-    they are written with, which have several names."""
+    """Whether one of two paths on other storage may be in the other, whatever scheme and host
+    they are written with, because these have several names."""
     first, second = (PurePosixPath(_in_store(path)) for path in (one, other))
     return first.is_relative_to(second) or second.is_relative_to(first)
 

@@ -1,7 +1,7 @@
 """The rights that a statement of Spark's needs, by its analysed plan: whatever its text looks like,
 what it reads and what it changes are what Spark has bound.
 
-What a command needs beside what it reads stands in the closed table of `commands`.
+What a command needs in addition to what it reads is in the closed table of `commands`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _TEMPORARY = frozenset({"CreateViewCommand", "CreateTempViewUsing"})
 """They are in no schema where they name none: Spark has put one where they are."""
 _SETTINGS = frozenset({"SetCommand", "ResetCommand"})
 _UNTOLD = frozenset({"CloneTableStatement"})
-"""Commands whose plan does not tell what they read."""
+"""Commands whose plan does not show what they read."""
 _LAKE_FORMATS = FILE_SCHEMAS - {"binaryfile"}
 
 
@@ -97,7 +97,7 @@ class PlacedByEngine:
         return frozenset(path_of_text(text_of_path(path)) for path in self.paths)
 
 
-_UNKNOWN_PATH = "what it reads is not told by its plan"
+_UNKNOWN_PATH = "its plan does not show what it reads"
 _NOTHING_PLACED = PlacedByEngine(reads_only=True)
 
 
@@ -152,7 +152,7 @@ class SparkRights:
         placed: PlacedByEngine = _NOTHING_PLACED,
     ) -> None:
         """As `run`, of a text that a session is to run later, by a role (None: the session's);
-        what Spark does not analyse is left to whoever runs it, who fails on it too."""
+        what Spark does not analyse is left to the session that runs it, which fails on it too."""
         with suppress(PySparkException):
             self._judged(spark, text, placed, self.access.role if role is None else role)
 
@@ -258,7 +258,7 @@ class SparkRights:
         self._require(found, placed, role, query=True)
 
     def _require_function(self, command: FunctionCommand) -> None:
-        """A function runs with the rights of whoever calls it; who makes it may run it too."""
+        """A function runs with the rights of its caller; a role that creates it may run it too."""
         self._functions.require(command)
         if command.body:
             self.judge(self.access.spark, command.body)

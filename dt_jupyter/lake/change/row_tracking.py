@@ -1,8 +1,8 @@
-"""The change of a table with row tracking, read without Spark: of the files that came and went only
+"""The change of a table with row tracking, read without Spark: of the added and removed files only
 the rows that differ.
 
-A file that one updated row is in comes and goes whole. Its other rows have the same id and the same
-contents on both sides, so they are found, and left out, before anything is sent to Spark.
+A file with one updated row is removed and added as a whole. Its other rows have the same id and the
+same contents on both sides, so they are found, and left out, before anything is sent to Spark.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _NESTED_ROWS = 150_000
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """What travels as Arrow: at most so many records (where known) and bytes of files."""
+    """What travels as Arrow: the most records (where known) and bytes of files."""
 
     rows: int = 150_000
     bytes: int = 64 << 20
@@ -44,9 +44,9 @@ def small_changes(
     small: Small,
     kept: KeptColumns | None = None,
 ) -> pa.Table | None:
-    """The columns of public rows that came and went in (after, upto], in any order, each with its
-    weight `__dt_w`: nothing is cancelled. None where Spark has to read them. `kept` has columns of
-    files that were decoded before."""
+    """The columns of public rows that were inserted and deleted in (after, upto], in any order,
+    each with its weight `__dt_w`: nothing is cancelled. None where Spark has to read them. `kept`
+    has columns of files that were decoded before."""
     hides = VISIBLE in log.metadata(upto).columns
     asked = [*columns, VISIBLE] if hides else columns
     rows = stored_changes(log, after, upto, asked, small, kept)

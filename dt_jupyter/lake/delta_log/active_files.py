@@ -32,8 +32,8 @@ _Seal = tuple[int, int, int]
 
 
 class LiveFiles:
-    """The files of a table at its versions; keeps the last few, and goes on from the nearest. What
-    a checkpoint tells of their values takes much memory: it is there with `statistics` alone."""
+    """The files of a table at its versions; keeps the last few, and continues from the nearest.
+    What a checkpoint has of their values takes much memory: it is there with `statistics` alone."""
 
     def __init__(self, path: TablePath, *, statistics: bool = False) -> None:
         self.path: Path = local(path)
@@ -104,8 +104,8 @@ def _age(action: Action) -> tuple[int, str]:
 
 
 def paths_of(action: Action) -> tuple[str, ...]:
-    """The files that an add, remove or cdc action stands on, relative to the table or absolute:
-    its data, and its deletion vector where that is a file of its own."""
+    """The files of an add, remove or cdc action, relative to the table or absolute:
+    its data, and its deletion vector where that is a separate file."""
     vector = action.get("deletionVector")
     data = unquote(action["path"])
     if not vector or vector.get("storageType", "u") == "i":

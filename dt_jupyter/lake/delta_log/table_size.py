@@ -16,12 +16,12 @@ _COUNTED = frozenset(
     ("CREATE TABLE AS SELECT", "WRITE", "MERGE", "UPDATE", "DELETE", "OPTIMIZE",
      "STREAMING UPDATE", "FILES CAME")
 )  # fmt: skip
-"""Operations that add no file that is there already; others tell of one anew, as to track rows."""
+"""Operations that add no file that is there already; others list one again, as to track rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Files and bytes of a snapshot, and its rows where every file tells (else None)."""
+    """Files and bytes of a snapshot, and its rows if every file has a count (else None)."""
 
     files: int
     bytes: int

@@ -21,7 +21,7 @@ _WIDENED = {
     "float": frozenset(("double",)),
     "date": frozenset(("timestamp_ntz",)),
 }
-"""Delta's type widening, beside that to and among decimals: no value changes."""
+"""Delta's type widening, except to and among decimals: no value changes."""
 
 
 class TypeChange(IntEnum):

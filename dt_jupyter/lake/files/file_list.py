@@ -16,7 +16,7 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.files.listing import DataFile
 
 WHOLE_EVERY = 100
-"""So many versions after the last one, a version tells the whole list."""
+"""This number of versions after the last one, a version has the whole list."""
 
 
 @dataclass(frozen=True, slots=True)

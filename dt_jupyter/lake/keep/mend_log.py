@@ -2,7 +2,7 @@
 on from where it ended, without the versions that are lost.
 
 A version that others have seen never means other rows later: the lost ones hold a file that is not
-there, so that they cannot be read, and whoever stands on one has to begin anew.
+there, so that they cannot be read, and a reader that has used one has to start again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _checkpoint_reads(folder: Path, files: tuple[str, ...]) -> bool:
 
 
 def cut(path: TablePath, aside: Path) -> None:
-    """The table as it was at the newest version that can be read. What cannot be read stays beside
+    """The table as it was at the newest version that can be read. What cannot be read stays next to
     it under other names; where nothing can, the whole table is at `aside`."""
     table = local(path)
     if find_mounted(table) is not None:  # a log that others read, too, is not cut

@@ -74,7 +74,7 @@ class SmallTables:
         return found
 
     def expected_bytes(self, log: TableLog, version: int, columns: Sequence[str]) -> int | None:
-        """About the memory of the columns of a snapshot; None where its log does not tell, or
+        """About the memory of the columns of a snapshot; None where its log does not have it, or
         Spark has to read it."""
         import pyarrow as pa
 

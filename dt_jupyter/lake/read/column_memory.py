@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMN_BYTES = 750
-"""What a column takes beside its values: measured with tables of 10 to 200 columns."""
+"""What a column takes in addition to its values: measured with tables of 10 to 200 columns."""
 TEXT_BYTES = 32
 """What a text is taken to need."""
 PLACE_BYTES = 4

@@ -115,8 +115,8 @@ class HadoopStorage:
             self._rename(system, at, self._hadoop.Path(path), "OVERWRITE")
 
     def put_commit(self, path: str, text: str) -> None:
-        """By Delta's own log store, as the session has it for the storage: what keeps Spark's
-        commits apart keeps these apart from them."""
+        """By Delta's own log store, as the session has it for the storage: what separates Spark's
+        commits separates these from them."""
         try:
             self._put_commit(path, text)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Files on other storage than a disk: what is asked of it, by whichever library."""
+"""Files on other storage than a disk: the operations that it needs, by any library."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class RemoteStorage(Protocol):
         that log apart. FileExistsError where there is one."""
 
     def keeps_apart(self, folder: str) -> bool:
-        """Whether of two `put_commit` of one name, on whichever machines, one is refused."""
+        """Whether of two `put_commit` of one name, on any machines, one is refused."""
 
     def copy(self, source: str, target: str) -> None:
-        """A file beside others of the storage. FileNotFoundError."""
+        """A copy of a file on the storage. FileNotFoundError."""
 
     def make_folder(self, folder: str) -> None:
         """With those that it is in."""

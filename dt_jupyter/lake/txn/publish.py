@@ -1,8 +1,8 @@
 """What a transaction staged for a table, published in one commit of the table's own log.
 
-The commit is written by hand, so that it needs no session, recovery included: one file of the log,
-put in place by a link that fails where another commit was faster. Its metadata carries the mark of
-the transaction, by which whoever comes later sees that it is there.
+The commit is written without Spark, so that it needs no session, recovery included: one file of the
+log, put in place by a link that fails where another commit was faster. Its metadata carries the
+mark of the transaction, by which later readers see that it is there.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def loses_changes(staging: Staging) -> bool:
 def publication(
     staging: Staging, mark: Mapping[str, Any], changes: Sequence[Action] | None = None
 ) -> Publication | None:
-    """The one commit that all staged ones make; None where nothing came of them.
+    """The one commit that all staged ones make; None if they change nothing.
 
     `changes` are the files of changes to give it, instead of those of the staged commits.
     """
@@ -188,7 +188,7 @@ def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
 
 def make_staged_durable(made: Publication) -> None:
     """fsync what is to be published: its files are on the disk before anything says so. Of other
-    storage, what it has told that it has, it keeps."""
+    storage, what it has acknowledged is durable."""
     if find_mounted(made.folder) is None:
         sync(Path(made.folder) / name for name in made.files)
 
@@ -301,7 +301,7 @@ def _last_row_id(log: TableLog, version: int) -> int:
 
 
 def _numbered(actions: list[dict[str, Any]], mark: int) -> int:
-    """Ids anew for the rows of all added files, after those that others gave out; the last one."""
+    """New ids for the rows of all added files, after those that others gave out; the last one."""
     for action in actions:
         add = action["add"]
         action["add"] = {**add, "baseRowId": mark + 1}

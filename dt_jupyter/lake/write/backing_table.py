@@ -51,7 +51,7 @@ def backing_properties(
     cluster_by: Sequence[str] = (),
 ) -> dict[str, str]:
     """Properties of a table that both writers may write: change feed, deletion vectors, no row
-    tracking, no statistics of floats, and logs and files that nobody removes but we.
+    tracking, no statistics of floats, and logs and files that only the engine removes.
 
     `retention_days`: how long old versions stay readable. Column mapping only where a name has a
     character that Parquet does not take. `cluster_by`: columns to keep statistics of in any case.
@@ -255,8 +255,8 @@ def free_label(trash: TablePath, label: str) -> str:
 
 
 def restore_folder(dropped: TablePath, path: TablePath) -> None:
-    """Move a table that `drop_folder` put aside to `path`. Raises TableGone where it is not there,
-    FileExistsError where something else is."""
+    """Move a table that `drop_folder` has moved away to `path`. Raises TableGone where it is not
+    there, FileExistsError where something else is."""
     source, target = local(dropped), local(path)
     if not is_delta(source):
         raise TableGone(f"there is no Delta table at {source}", path=str(source))

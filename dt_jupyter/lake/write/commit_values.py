@@ -1,4 +1,4 @@
-"""What is asked of a commit, and what came of it."""
+"""The request for a commit, and its outcome."""
 
 from __future__ import annotations
 

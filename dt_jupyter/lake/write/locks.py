@@ -11,7 +11,7 @@ from dt_jupyter.lake.storage.mounts import find_mounted, find_place
 
 
 def lock_file(table: Path) -> Path:
-    """The file beside the table whose lock its writers hold."""
+    """The file next to the table whose lock its writers hold."""
     return table.with_name(f".{table.name}.lock")
 
 

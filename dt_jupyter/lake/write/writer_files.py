@@ -200,7 +200,7 @@ def _key_columns(keys: Sequence[str]) -> list[Column]:
 
 
 def _same_keys(keys: Sequence[str]) -> Column:
-    """That keys equal those under names of their own, NULL equal to NULL."""
+    """That keys equal those under separate names, NULL equal to NULL."""
     from pyspark.sql import functions as f
 
     pairs = (f.col(quote(k)).eqNullSafe(f.col(hidden(f"key_{i}"))) for i, k in enumerate(keys))
