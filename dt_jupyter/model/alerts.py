@@ -83,7 +83,7 @@ class StandingAlert:
 
 @dataclass(frozen=True, slots=True)
 class AlertMoves:
-    """`quiet` are those that stand as they did, but with another `calm`."""
+    """`quiet` are unchanged ones, except for another `calm`."""
 
     raised: tuple[Alert, ...] = ()
     cleared: tuple[Alert, ...] = ()

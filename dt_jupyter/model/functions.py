@@ -18,7 +18,7 @@ class FunctionKind(StrEnum):
 
 
 class CapturedKind(StrEnum):
-    """What a name outside of a function stands for."""
+    """What a name outside of a function refers to."""
 
     MODULE = "MODULE"
     MEMBER = "MEMBER"  # `module:qualified.name`
@@ -68,7 +68,7 @@ class UserFunction:
 
     @property
     def digest(self) -> str:
-        """Tells apart functions that may give other values: 16 hexadecimal digits. The version of
+        """Distinguishes functions that may give other values: 16 hexadecimal digits. The version of
         a package counts where the function itself is in it."""
         home = self.place.partition(".")[0].partition(":")[0]
         said = [

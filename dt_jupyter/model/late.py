@@ -66,7 +66,7 @@ class LateCause:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How a dynamic table stands against the lag that is asked of it, in seconds: its own target,
+    """The lag of a dynamic table and the lag that is required of it, in seconds: its own target,
     or what its readers ask for (None: nothing). `cause` is None for a table that is on time."""
 
     name: Name

@@ -22,7 +22,7 @@ _SPARKS_OWN = frozenset((
 
 
 class Named(StrEnum):
-    """What bears a name."""
+    """What has a name."""
 
     TABLE = "table"
     VIEW = "view"
@@ -54,14 +54,14 @@ _TAKEN = {
 def name_taken(
     kind: Named | str, name: object, hint: str | None = None, *, same: bool = True
 ) -> DTError:
-    """DT-1105 for a name of what is there, and what helps whoever wants to make one; `same` says
+    """DT-1105 for a name of what is there, and a hint for a statement that creates one; `same` says
     whether it is of the kind that was to be made."""
     known = _TAKEN.get(Named(kind), _OTHER_NAME) if same else _OTHER_NAME
     return error("DT-1105", kind=kind.capitalize(), name=name, hint=hint or known)
 
 
 _LABELS = frozenset((Named.WAREHOUSE, Named.PIN, Named.ROLE))
-"""Known to the catalog alone: neither Spark nor a folder bears their names."""
+"""Known to the catalog alone: neither Spark nor a folder has their names."""
 
 
 def require_name(kind: Named, name: Name | str) -> None:

@@ -16,7 +16,7 @@ FROM_STREAM = "STREAM"
 
 
 class SinkState(StrEnum):
-    """PAUSED is by a failure that does not pass by itself, SUSPENDED by the user."""
+    """PAUSED is by a failure that needs a user's action, SUSPENDED by the user."""
 
     ACTIVE = "ACTIVE"
     RETRYING = "RETRYING"

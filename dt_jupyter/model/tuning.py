@@ -121,7 +121,7 @@ class Tuning:
     replay_bytes_per_second: int = _limit(
         8 * _MEGABYTE,
         "bytes per second",
-        "Beside refreshes of the engine replays and archives read no more, part by part.",
+        "While refreshes of the engine run, replays and archives read no more, part by part.",
     )
     poll_seconds: float = _limit(
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."

@@ -42,7 +42,7 @@ class Comms:
             from comm import create_comm
 
             create_comm(target_name=HELLO_TARGET, data={"version": WIRE_VERSION}).close()
-        except Exception:  # a kernel that is not ready to send: the panel will try by itself
+        except Exception:  # a kernel that is not ready to send: the panel will try again
             _log.debug("no hello was sent", exc_info=True)
 
     def stop(self) -> None:

@@ -44,7 +44,8 @@ class Completer:
         self.matcher = dynamic_tables
 
     def complete(self, context: CompletionContext) -> SimpleMatcherResult:
-        """What may stand at the cursor of a cell of ours, instead of Python's suggestions."""
+        """What may follow at the cursor of a cell with a magic of ours, instead of Python's
+        suggestions."""
         lines = context.full_text.split("\n")
         before = "\n".join([*lines[: context.cursor_line], context.text_until_cursor])
         cell = cell_of(context.full_text, before)

@@ -127,7 +127,7 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
 
 
 def _view(notebook: Notebook, value: GraphReport | LagReport | TableRows) -> None:
-    """A value at the end of a cell as a live view; where there can be none it goes on to the
+    """A value at the end of a cell as a live view; where there can be none it is passed to the
     formatters of its kinds."""
     if not is_live(notebook.shell):
         raise NotImplementedError
@@ -162,6 +162,6 @@ def show_below(value: object) -> None:
 
 
 def shown_value(value: object) -> object:
-    """A value that has a picture of its own, else its picture."""
+    """A value that displays itself, else its picture."""
     own = hasattr(value, "_repr_mimebundle_") or hasattr(value, "_repr_html_")
     return value if own else picture_or_message(value)

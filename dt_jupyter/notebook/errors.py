@@ -83,7 +83,7 @@ def _show(
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
     shell._showtraceback(kind, failure, lines)
     if details:
-        show_below(Folded("Details", details))  # after its error, which stands above it
+        show_below(Folded("Details", details))  # after its error, which is above it
     return lines
 
 
@@ -129,7 +129,8 @@ def render(message: ErrorMessage, place: str | None = None) -> list[str]:
 
 
 def page_line(message: ErrorMessage) -> list[str]:
-    """What shows the page of its code, for an error of the catalogue that nobody asked for."""
+    """What shows the page of its code, for an error of the catalogue that the user did not
+    request."""
     if not message.page or message.code in _ASKED_FOR:
         return []
     return [f"{_SOFT}About {message.code}: {help_command(message.code)}{_OFF}"]

@@ -1,6 +1,6 @@
 """The rows of a new definition made of those that a table has, where they follow from them.
 
-Nothing of the sources is read, so the new rows stand on the frontier of the old ones. They are
+Nothing of the sources is read, so the new rows have the frontier of the old ones. They are
 committed at the next logical time after it, at which no source can have another version.
 """
 
@@ -60,7 +60,7 @@ class KeptContents:
 @dataclass(frozen=True)
 class Derivable:
     """The new definition's rows follow from the old one's by the text of `query`, in the columns
-    of its own table."""
+    of the same table."""
 
     query: str
     old: Compiled
@@ -108,7 +108,7 @@ _REGION = Reason(
 
 
 def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Defined) -> str | None:
-    """Why the rows are none to go on from, whatever the definitions are."""
+    """Why a refresh cannot continue from the rows, whatever the definitions are."""
     old, new, frontier = table.definition, defined.definition, table.frontier
     if frontier is None or table.needs_reinit is not None:
         return "its rows are to be computed anyway"

@@ -32,7 +32,7 @@ _OTHER = "the columns of a source changed in other ways too"
 
 @dataclass(frozen=True)
 class DefinitionExtender:
-    """Finds the definition that a table goes on with where its sources have more columns."""
+    """Finds the definition that a table continues with where its sources have more columns."""
 
     sources: Sources
     definer: Definer
@@ -42,7 +42,7 @@ class DefinitionExtender:
         self, spark: SparkSession, table: DynamicTable, seen: Look, evolved: Reason
     ) -> ExtendedDefinition | Reason:
         """The definition over the columns of now, or why all rows are computed again: `evolved`,
-        with what stands against it where a source has more columns. Reads no rows."""
+        with what prevents it where a source has more columns. Reads no rows."""
         if table.frontier is None or table.effective_mode is RefreshMode.FULL:
             return evolved
         before, now = table.frontier.versions, seen.frontier.versions

@@ -69,7 +69,7 @@ class _ScanSource(Protocol):
 
     @property
     def table_rows(self) -> int:
-        """The rows of the table, as its log tells, or of what was found."""
+        """The rows of the table, from its log, or of what was found."""
 
     def type_of(self, column: str) -> str | None:
         """A column's plain type; None where it is not known."""
@@ -215,7 +215,7 @@ class Reading:
 
     @property
     def sizes(self) -> Sizes:
-        """What the logs tell of the sources and their changes."""
+        """The sizes of the sources and their changes, from the logs."""
         changed = changed_rows(self.reads.values())
         changed |= self._changed_rows
         for mark, (scan, rows) in self._reduction.found.items():
@@ -247,7 +247,7 @@ class Reading:
         return quote(name)
 
     def source(self, source: str) -> _ScanSource:
-        """What the source of a scan stands for."""
+        """What the source of a scan refers to."""
         if source in self._reduction.found:
             return _Found(self, source, *self._reduction.found[source])
         return self._computed.get(source) or _Stored(self, source)
@@ -272,7 +272,7 @@ class Reading:
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
     def found_view(self, scan: Scan, rows: pa.Table) -> str:
-        """Rows at hand as a view; scans of which nothing was left out share one."""
+        """Rows in memory as a view; complete scans share one."""
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
@@ -390,7 +390,7 @@ class Reading:
         return found
 
     def _select_between(self, scan: Scan, column: str, interval: ValueInterval) -> pa.Table | None:
-        """The rows of a table, at hand or not, whose column is in an interval of values that are
+        """The rows of a table, in memory or not, whose column is in an interval of values that are
         compared with its own by what they are; else None."""
         assert self.tables is not None
         log, version = self.logs[scan.source], self._version_of(scan)
@@ -410,11 +410,11 @@ class Reading:
         return found
 
     def _has_many(self, scan: Scan) -> bool:
-        """Whether a table has so many rows that some are better selected than all taken."""
+        """Whether a table is so large that selecting rows is better than taking all."""
         return has_many_rows(self.logs[scan.source].size(self._version_of(scan)).rows)
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
-        """Whether rows of a table may be selected, as they are not all at hand anyhow."""
+        """Whether rows of a table may be selected, as they are not all in memory anyhow."""
         if self.tables is None:
             return False
         return self.tables.rows(log, version, columns) is None

@@ -108,12 +108,12 @@ def look(
 
 
 def rows_of(plan: ChangePlan) -> int | None:
-    """The rows of a change, as the log tells them; None where it does not."""
+    """The rows of a change, from the log; None where it does not have them."""
     return None if isinstance(plan, Unreadable) else plan.rows
 
 
 def source_sizes(logs: Logs, seen: Look, columns: KeptColumns | None = None) -> dict[str, Size]:
-    """The rows of each source (by id) and of its change, as the logs tell them; with `columns`,
+    """The rows of each source (by id) and of its change, from the logs; with `columns`,
     those that it shows, which may take reading one of its columns."""
     found: dict[str, Size] = {}
     for source in seen.sources:

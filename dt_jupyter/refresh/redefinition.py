@@ -1,4 +1,4 @@
-"""A definition analysed anew, as its sources and views are now."""
+"""A definition analysed again, as its sources and views are now."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def define_anew(
 
 def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
     """Whether a table that is FULL though AUTO was asked for has other sources than when it became
-    that, all of which have versions. One that is to be mended is mended first."""
+    that, all with versions. One that is to be repaired is repaired first."""
     full = table.mode is RefreshMode.AUTO and table.effective_mode is RefreshMode.FULL
     versions = all(s.kind is not SourceKind.FOREIGN for s in seen.sources)
     moved = seen.invalid is not None or seen.evolved
@@ -77,7 +77,7 @@ def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bo
 def definition_now(
     defined: Defined | None, table: DynamicTable, seen: Look, choice: Choice
 ) -> Definition:
-    """The definition as it was analysed anew, or extended, else the table's, with its sources as
+    """The definition as it was analysed again, or extended, else the table's, with its sources as
     they are."""
     if defined is not None:
         return defined.definition

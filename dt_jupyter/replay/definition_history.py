@@ -1,4 +1,4 @@
-"""A dynamic table as it was defined and as it stood: its definitions, frontiers and commits."""
+"""The past of a dynamic table: its definitions, frontiers and commits."""
 
 from __future__ import annotations
 

@@ -125,8 +125,8 @@ class Step:
 class Replay:
     """A pinned walk over the snapshots of a name: iterate over it, or index it.
 
-    Steps are found when they are asked for, and kept, so that a walk that was interrupted goes on
-    where it was. A context manager; closed, it lets go of what it held, and raises DT-4108.
+    Steps are found when they are asked for, and kept, so that a walk that was interrupted continues
+    where it was. A context manager; closed, it releases what it held, and raises DT-4108.
     """
 
     def __init__(
@@ -278,7 +278,7 @@ class Replay:
                 yield batch
 
     def _await_turn(self, size: int) -> None:
-        """Returns when so many bytes may be read. DT-4108 where the replay was closed meanwhile."""
+        """Returns when `size` bytes may be read. DT-4108 where the replay was closed."""
         self._bench.pace.await_turn(size)
         self._require_open()
 

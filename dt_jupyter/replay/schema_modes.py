@@ -72,7 +72,7 @@ def values_now(
 
 
 def same_columns(then: Metadata, now: Metadata) -> dict[str, str]:
-    """The public columns of then that are still there, by the names that they bear now: followed
+    """The public columns of then that are still there, by the names that they have now: followed
     as their values are, so one that was dropped is not another of its name."""
     known = _matching(_public(then), then.id == now.id)
     pairs = ((known(field), field["name"]) for field in _public(now))

@@ -31,8 +31,8 @@ def few_rows_sentence(decision: WayDecision) -> str:
     """Whether a statement needs Spark, and why: by what of it is not evaluated without it, or by
     its size."""
     if decision.is_here:
-        return "Of few rows, all at hand, this is evaluated without Spark."
-    few = "Of few rows, too, this" if decision.for_any_rows else "This"
+        return "With few rows, all in memory, this is evaluated without Spark."
+    few = "With few rows, too, this" if decision.for_any_rows else "This"
     return f"{few} is evaluated by Spark: {decision.reason}."
 
 

@@ -1,4 +1,4 @@
-"""What a script of definitions would change of a lake: told before it is applied, and after."""
+"""What a script of definitions would change in a lake: shown before it is applied, and after."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SIGNS = {
 @dataclass(frozen=True, repr=False)
 class PlannedChange:
     """An object of the script or of the lake: `kind` as in `dynamic table`, `differs` says what is
-    another, `rows` what becomes of its rows ("" where it has none of its own), and `affects` the
+    another, `rows` what becomes of its rows ("" where it has none), and `affects` the
     dynamic tables downstream of it.
 
     `text` are the lines of its text that differ, with some around them, each after `+ `, `- ` or
@@ -95,7 +95,7 @@ class PlannedChange:
 @dataclass(frozen=True, repr=False)
 class ScriptPlan:
     """What a script would change; nothing has been done. `steps` are the statements that apply it,
-    `state` tells the definitions of the lake that it was made for."""
+    `state` identifies the definitions of the lake that it was made for."""
 
     changes: tuple[PlannedChange, ...]
     steps: tuple[str, ...]

@@ -46,7 +46,7 @@ def verify(
     """Compares all rows by content hash; what differs is compared value by value, floats within
     a relative tolerance of 1e-9. Where a source lost a column that the query uses, its rows are
     still compared as they were, and the note says so. DT-2101 before initialisation; where files
-    are gone, DT-2115 of its own, DT-4104 or DT-2114 of a source as it was read, DT-2102 for one
+    are gone, DT-2115 for its own, DT-4104 or DT-2114 of a source as it was read, DT-2102 for one
     that is gone itself."""
     if table.frontier is None or table.version is None:
         raise error("DT-2101", name=table.name)

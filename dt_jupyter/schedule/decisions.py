@@ -200,7 +200,7 @@ def _upstream(node: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
 
 def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
     done = this.done[upstream.id]
-    if done >= t and upstream.running != t:  # else nothing can have come of it yet
+    if done >= t and upstream.running != t:  # else it cannot have an outcome yet
         outcome = this.state.outcome(upstream.id, t)
         if outcome is RefreshState.SUCCEEDED:
             return None
@@ -218,8 +218,8 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
 
 
 def _lost(upstream: Node, outcome: RefreshState, t: Timestamp, this: _Round) -> str:
-    """What a table below is told: what came of the one that it reads, and of which one further up,
-    with the error there."""
+    """The reason for a downstream table: the outcome of the one that it reads, and of which one
+    further up, with the error there."""
     root = _root(upstream, t, this)
     told = f"The refresh of {upstream.name} to {t.words} is {outcome}"
     if root.id != upstream.id:

@@ -47,9 +47,9 @@ def foretell(
     """The dynamic table `dt` (an id) from now on, with what is upstream and downstream of it, all
     of it fresh now, and its other settings as they are.
 
-    `target_lag` and `seconds` (that its refresh lasts) stand for its own; data arrives at the
+    `target_lag` and `seconds` (that its refresh lasts) replace its own; data arrives at the
     sources every `interval` seconds (None: before each tick); `concurrency` is its warehouse's.
-    DT-1003 where it is refreshed for nobody: DOWNSTREAM, and nothing reads it.
+    DT-1003 where it is never refreshed: DOWNSTREAM, and nothing reads it.
     """
     nodes = {n.id: _fresh(n, now) for n in _around(state.nodes, dt)}
     own = nodes[dt]

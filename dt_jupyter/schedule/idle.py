@@ -1,4 +1,4 @@
-"""The times in which no scheduler ran, whichever process would have had one."""
+"""The times in which no scheduler ran, in any process."""
 
 from __future__ import annotations
 

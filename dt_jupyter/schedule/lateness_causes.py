@@ -58,7 +58,7 @@ def late_cause(dt_id: str, lake: LakeStanding) -> LateCause | None:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What somebody has to change at a table; `sentence` goes on after the table's name."""
+    """What a user has to change at a table; `sentence` follows the table's name."""
 
     code: str
     sentence: str
@@ -80,7 +80,8 @@ def _problem(node: Node, lake: LakeStanding) -> _Problem | None:
         resume = Remedy(RemedyKind.RESUME_WAREHOUSE, node.warehouse)
         return _Problem(_RESTS, f"waits for warehouse {node.warehouse}, which rests.", (resume,))
     if not node.scheduler_enabled:
-        return _Problem("NOT_SCHEDULED", "is refreshed by hand only.", (Remedy(_REFRESH, name),))
+        return _Problem("NOT_SCHEDULED", "is refreshed manually only.", (Remedy(_REFRESH,
+        name),))
     return None
 
 

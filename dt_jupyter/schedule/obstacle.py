@@ -18,7 +18,7 @@ from dt_jupyter.schedule.state import Node, Slots, node_of, slots_of, upstream_f
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """The table that holds others back, by what, and how they are told so."""
+    """The table that holds others back, by what, and the sentence about it."""
 
     id: str
     code: str
@@ -50,7 +50,8 @@ def _own(node: Node) -> _Root | None:
         why = f": {node.suspension}" if node.suspension else "."
         return _Root(node.id, "UPSTREAM_SUSPENDED", node.name, f"is suspended{why}")
     if not node.scheduler_enabled:
-        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is refreshed by hand only.")
+        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is only refreshed by a
+        statement.")
     return None
 
 

@@ -112,7 +112,7 @@ def begun_ticks(
     tasks: Iterable[Task], runs: Iterable[TaskRun], now: Timestamp
 ) -> tuple[TickBegun, ...]:
     """The ticks to take at `now`: of each started root the newest; those that were missed collapse
-    into it. One that finds a run of the graph going on is skipped, unless runs may overlap; a
+    into it. One that finds a running run of the graph is skipped, unless runs may overlap; a
     triggered one has no tick then."""
     open_roots = {run.root: run for run in runs if not run.state.final}
     found = []

@@ -17,7 +17,7 @@ from dt_jupyter.schedule.waves import Waves
 
 LONGEST_BACK_OFF = 60.0
 MANY = 8
-"""Of so many that are due at once those of which nothing is new are looked for first."""
+"""If this number of tables is due at once, those without new data are searched first."""
 
 
 class SchedulerPort(Protocol):
@@ -106,7 +106,7 @@ class Scheduler:
     the catalog. `newest` gives the newest version of the log of a base table, for `Waves`.
 
     `spawn` makes worker threads (Spark wants its own kind of them). One process may have several
-    schedulers on a catalog, and several processes one each: one leads, and leases keep apart what
+    schedulers on a catalog, and several processes one each: one leads, and leases separate what
     two do that both believe so.
     """
 
@@ -262,8 +262,8 @@ class Scheduler:
         return bool(moved)
 
     def _remembered(self, state: State, now: Timestamp) -> State:
-        """The state with what the catalog cannot tell: refreshes handed out a moment ago, ticks
-        tried by this scheduler whatever came of them, probes of suspended warehouses."""
+        """The state with what the catalog does not know: refreshes handed out a moment ago, ticks
+        tried by this scheduler whatever their outcome, probes of suspended warehouses."""
         suspended = {slots.name for slots in state.warehouses if slots.suspended}
         known = {node.id: node for node in state.nodes}
         for memory in (self._attempted, self._probed, self._looked_at, self._held):
@@ -315,7 +315,7 @@ class Scheduler:
             self._report(problem)
 
     def _tell_held(self, decisions: Sequence[Decision]) -> None:
-        """What waits for somebody, at each of its data timestamps, and anew where it waits for
+        """Reports what is held back, at each of its data timestamps, and again if it waits for
         something else than before. Looking at sources while a warehouse is suspended does not end
         the waiting."""
         for decision in decisions:

@@ -11,8 +11,8 @@ from dt_jupyter.model import Timestamp
 from dt_jupyter.schedule.state import Node
 
 PROMPT_LAG = 3.0
-"""Tables with a longer target lag, in seconds, wait for their ticks: so many refreshes more would
-cost more than they are asked for."""
+"""Tables with a longer target lag, in seconds, wait for their ticks: that many refreshes more would
+cost more than the shorter lag is worth."""
 WAVE_SECONDS = 15.0
 """Seconds after which a wave is over, whatever it waits for: ticks go on."""
 _PAUSE = 0.02

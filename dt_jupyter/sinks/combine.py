@@ -1,6 +1,6 @@
 """Many changes of a key to one, in columns: the combiner of a transaction.
 
-`combine` is associative over concatenation: combining parts and then what came of them is
+`combine` is associative over concatenation: combining parts and then their results is
 combining all (a law of the tests). Source: Flow materialization protocol, "fully-reduced view".
 """
 

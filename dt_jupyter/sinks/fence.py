@@ -28,8 +28,8 @@ class FenceRow:
 
 @dataclass(frozen=True)
 class FencePlan:
-    """`own` is the newcomer's row, `removed` are ranges that nobody may commit for any more, `rest`
-    what is left of those outside of the newcomer's."""
+    """`own` is the newcomer's row, `removed` are ranges that no task may commit for any more,
+    `rest` what is left of those outside of the newcomer's."""
 
     own: FenceRow
     rest: tuple[FenceRow, ...]
@@ -37,7 +37,7 @@ class FencePlan:
 
 
 def new_nonce() -> int:
-    """A nonce where no row has one: another than that of whoever had a row that was deleted."""
+    """A nonce where no row has one: another than that of any row that was deleted."""
     return secrets.randbits(48) + 1
 
 

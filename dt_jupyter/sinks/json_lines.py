@@ -16,7 +16,7 @@
 
 A process that is started for a RESET, a DROP or a sink that is not made gets `forget` alone, with
 sink, target, key, and the flags empty (its rows go too) and unmake (so does the target), and answers
-`forgotten`. Whoever delivers the sink is fenced then.
+`forgotten`. The process that delivers the sink is fenced then.
 
 Each line is one object with one of these names: `{"load": {"keys": [[1], [2]]}}`. Values are as in
 `json_values`.

@@ -168,7 +168,7 @@ class IdempotentApply(_Loading):
     """Rows are staged under a unique name that the recovery log commits, and applied after it, as
     often as it takes.
 
-    A driver's checkpoint may have a `runtime` of its own: the runtime goes on from that one.
+    A driver's checkpoint may have its own `runtime`: the runtime continues from that one.
     """
 
     RUNTIME = "runtime"
@@ -187,7 +187,7 @@ class IdempotentApply(_Loading):
     @abstractmethod
     def apply(self) -> None:
         """What the last checkpoint names is in the store, once: however often, by whomever and how
-        late this is called. One who was fenced meanwhile may still be at it, so a store keeps
+        late this is called. One that was fenced may still be at it, so a store keeps
         what it has applied, and what is applied is not applied over what came after."""
 
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]:

@@ -61,8 +61,8 @@ class Delivery:
     """Delivers a task's changes; a context manager that ends it.
 
     `connect` begins a channel to a new driver. After any error the delivery is closed: a new one
-    goes on from what is committed, whatever became of this one's last transaction. After DT-6122
-    another process has the task, and opening it again would take it from that one.
+    continues from what is committed, whatever the outcome of this one's last transaction. After
+    DT-6122 another process has the task, and opening it again would take it from that one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Delivery:
             channel.close()
 
     def open(self) -> m.Checkpoint | None:
-        """Takes the task from whoever has it; the checkpoint that it goes on from."""
+        """Takes the task from the process that has it; the checkpoint that it continues from."""
         self.close()
         self._at, self._pending, self._broken = Conversation(), None, False
         self._state = self._log.open(self._task)
@@ -110,7 +110,7 @@ class Delivery:
 
     def deliver(self) -> Iterator[Delivered]:
         """Transaction after transaction until the source has nothing new; each is given out once
-        the store has it. Opens anew after an error, and where the one before was not read to its
+        the store has it. Opens again after an error, and where the one before was not read to its
         end."""
         if self._channel is None or self._broken:
             self.open()

@@ -177,7 +177,7 @@ class DeltaStore(FilesStore):
 
     def _checkpoint(self, staged: str | None) -> m.Checkpoint:
         """An id is of one range of one delivery from the beginning: of tasks that were split each
-        goes on from its parent's number by an id of its own, and one that was joined from the
+        continues from its parent's number with a new id, and one that was joined from the
         highest."""
         if staged is not None:
             first = self._app.partition("/")[0] or uuid.uuid4().hex

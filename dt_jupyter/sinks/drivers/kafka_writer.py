@@ -68,7 +68,7 @@ class KafkaWriter:
             if e.args[0].name() == "MSG_SIZE_TOO_LARGE":
                 raise MessageTooLarge from None
             if e.args[0].name() in _VAGUE:
-                self._producer.commit_transaction(0)  # says why it cannot go on
+                self._producer.commit_transaction(0)  # says why it cannot continue
             raise
         return True
 

@@ -168,7 +168,7 @@ class SqlStore(RemoteAuthoritative):
         self.end(commit=True)
 
     def _let_go(self, name: str, known: Mapping[str, Any], *, empty: bool, unmake: bool) -> None:
-        """An emptied target stays for its readers, and is made anew when the sink opens it."""
+        """An emptied target stays for its readers, and is recreated when the sink opens it."""
         if unmake and not known["adopted"]:
             self.run(f"DROP TABLE IF EXISTS {self.target}")
         if unmake or not empty:

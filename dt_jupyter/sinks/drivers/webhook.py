@@ -142,7 +142,7 @@ class WebhookStore(PushOnly):
         self._outbox.forget_sent([each["staged"] for each in self._sealed])
 
     def _send(self, sealed: m.Checkpoint, staged: StagedFile) -> None:
-        """Its keys are those of the task that staged it, whoever sends it."""
+        """Its keys are those of the task that staged it, any task may send it."""
         self._key = f"{self._task.sink}/{sealed['range']}/{sealed['staged']}"
         self._staged, self._outcomes = staged, staged.outcomes()
         for number, request in enumerate(staged.requests()):
