@@ -57,8 +57,8 @@ def told_keys(declared: Mapping[str, Identity]) -> str:
 def _broken(rows: str, identity: Identity, columns: _Columns, version: str) -> str:
     """A key and how many rows it has at once, of one that has several.
 
-    Per commit a key comes and goes once at most; added up over the commits, from whatever it had
-    before, it is there or not: two sums that differ by more than one are of two rows.
+    Per commit a key is inserted and deleted once at most; added up over the commits, from whatever
+    it had before, it is there or not: two sums that differ by more than one are of two rows.
     """
     known = _comparable(columns)
     hashed = [f"{h} AS {c}" for h, c in zip(content_hash(known), HASH, strict=True)]

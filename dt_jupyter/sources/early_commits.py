@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dt_jupyter.sources.source_names import Logs
 
 EARLY = "EARLY_COMMIT"
-"""The state of an event, and the code of why, that tells of such a commit."""
+"""The state of an event about such a commit, and the code of its reason."""
 
 
 def version_then(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -> int | None:

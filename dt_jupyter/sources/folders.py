@@ -79,7 +79,7 @@ class Layout:
 
     @property
     def broken(self) -> Path:
-        """Backing tables of which nothing can be read, put aside when they are made anew."""
+        """Unreadable backing tables, moved away when they are recreated."""
         return self.own / "broken"
 
     def folder(self, dt_id: str, *inside: str) -> Path:

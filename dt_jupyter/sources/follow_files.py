@@ -53,7 +53,7 @@ _PATTERN = re.compile(r"[*?\[\]{}\\]")
 @dataclass(frozen=True)
 class FileSource:
     """The files of one source, the log of their lists, and its name where they are read; `spark`
-    is the session that tells what a pattern names, and which partitions count."""
+    is the session that resolves what a pattern names, and which partitions count."""
 
     name: Name
     table: FileTable

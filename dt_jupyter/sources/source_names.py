@@ -1,4 +1,4 @@
-"""The names in a query and what stands behind them: Delta tables, dynamic tables, views."""
+"""The names in a query and what they refer to: Delta tables, dynamic tables, views."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def name_of(parts: tuple[str, ...], schema: str) -> Name:
 
 @contextmanager
 def _at(query: str, span: Span | None) -> Iterator[None]:
-    """An error about a name stands where the query has it."""
+    """An error about a name is placed where the query has it."""
     try:
         yield
     except DTError as e:
@@ -141,7 +141,7 @@ class Found:
 @dataclass(frozen=True)
 class Sources:
     """Finds what a name means, in the catalog of dynamic tables first, then in Spark's; to a
-    refresh, which runs in a session of its own, the `temporary` views of the user's are nothing.
+    refresh, which runs in a separate session, the `temporary` views of the user's do not exist.
     What is defined new `infers` the columns of files by their path as they are now."""
 
     spark: SparkSession
@@ -173,12 +173,12 @@ class Sources:
 
     @cached_property
     def publications(self) -> Publications:
-        """What whoever reads several tables at one time waits for."""
+        """What a reader of several tables at one time waits for."""
         return Publications(self.catalog)
 
     def of_query(self, query: str, schema: str, of: Name, *, placed: bool = False) -> Found:
         """All sources and views of a query, views looked through. `placed`: what is wrong with a
-        name is told with its place, as the text is a user's.
+        name is raised with its place, as the text is a user's.
 
         Raises DT-1001 for a text that is not one query, which would be run where it is analysed,
         DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view.
@@ -215,8 +215,8 @@ class Sources:
         *,
         tables: Mapping[Name, DynamicTable] | None = None,
     ) -> Source | ViewSource:
-        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
-        reader than a dynamic table is told by DT-1109. `tables`: the dynamic tables of that name,
+        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream; for another
+        reader than a dynamic table it is DT-1109. `tables`: the dynamic tables of that name,
         where they were read already."""
         if name.schema == "delta":
             path = qualify_text(self.spark, written or name.table)
@@ -284,7 +284,8 @@ class Sources:
         return self._kept(name, of) or self._listed(found, self._of_path(name, written), of)
 
     def _kept(self, name: Name, of: Name) -> Source | None:
-        """The list that a dynamic table reads already, whichever others there are of its path."""
+        """The list that a dynamic table reads already, whatever other lists there are of its
+        path."""
         table = self.catalog.get(of)
         for source in table.definition.sources if table is not None else ():
             if source.name == name and source.path and self.file_source(source) is not None:
@@ -340,8 +341,8 @@ class Sources:
         return self.logs.copies
 
     def folder_of(self, location: str) -> str | None:
-        """The folder whose log tells of the table at a location: its own, or that of a copy; None
-        where there is no such table, or the engine reaches its storage not."""
+        """The folder whose log describes the table at a location: its own, or that of a copy; None
+        where there is no such table, or the engine does not reach its storage."""
         if storage_of(location) is None:
             return location if is_delta(location) else None
         found = self.copies.find(location)
@@ -357,11 +358,11 @@ class Sources:
         return path, known, known.version()
 
     def is_file_list(self, path: str) -> bool:
-        """Whether the log at a path stands for files."""
+        """Whether the log at a path represents files."""
         return Path(path).parent == self.layout.files
 
     def describe_source(self, path: str | None) -> str | None:
-        """What the log at a path stands for: `2 files of /data/inbox`, `DELTA at hdfs://…/t`; None
+        """What the log at a path represents: `2 files of /data/inbox`, `DELTA at hdfs://…/t`; None
         of a table's own."""
         if path is not None and self.copies.holds(path):
             return f"{SourceKind.DELTA.value} at {self.copies.place_of(path)}"

@@ -73,7 +73,7 @@ class AnalyserProcess:
         if os.getpid() == self.owner:
             self.gateway.shutdown()
             client: Any = self.gateway._gateway_client
-            client.is_connected = False  # also where Java had ended: Py4J logs what it cannot tell
+            client.is_connected = False  # also where Java had ended: Py4J logs what it cannot send
             self.run.kill()
             self.run.wait()
 

@@ -68,8 +68,8 @@ def start_writer(archive: Path, environ: Mapping[str, str]) -> subprocess.Popen[
 
 
 def _claim(archive: Path) -> bool:
-    """Whether this process is to write the archive: one writer is enough, and where none came of
-    it, another is not tried at each start."""
+    """Whether this process is to write the archive: one writer is enough, and after a failed
+    attempt another one is not made at each start."""
     mark = archive.with_suffix(".writing")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)

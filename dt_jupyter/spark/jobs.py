@@ -1,7 +1,7 @@
 """Run work under a job group that can be cancelled from the keyboard or from another thread.
 
 Ctrl-C during an action on the main thread leaves its Spark job running. So on the main thread the
-work runs in a thread of its own, and the main thread waits in short steps and cancels.
+work runs in a separate thread, and the main thread waits in short steps and cancels.
 A group is a name for one run: once cancelled, later jobs of that group are refused too, hence
 give every run its own name. Groups nest: cancelling the outer one cancels the jobs of the inner.
 """
@@ -90,7 +90,7 @@ def run_cancellable(
 
 def check_cancelled() -> None:
     """Raises `Cancelled` where the work of this thread is not wanted any more: call it between
-    steps that start no Spark job of their own, and before anything is kept."""
+    steps that start no Spark job, and before anything is kept."""
     for group, flag in _wanted():
         flag.check(group)
     _check_stopped("the statement")

@@ -35,7 +35,7 @@ def catalog_id(spark: SparkSession) -> int:
 
 
 def separate_session(spark: SparkSession, folder: Path) -> SparkSession:
-    """A session of the same Spark application with an empty catalog of its own, which shares no
+    """A session of the same Spark application with a separate empty catalog, which shares no
     name, temporary view or setting with `spark`; its tables are made in `folder`."""
     from pyspark.sql import SparkSession
 

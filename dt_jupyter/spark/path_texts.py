@@ -20,18 +20,18 @@ _STORAGE = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]+):/")
 """A drive has one letter."""
 _READ_AT: dict[str, str] = {}
 _MOUNTS: dict[str, str] = {}
-"""Folders of this disk by the places on other storage that they stand for."""
+"""Folders of this disk by the places on other storage that they represent."""
 
 
 def mount_place(folder: str | os.PathLike[str], place: str) -> None:
     """What the engine names by a path in `folder`, which is absolute, lies to Spark at `place` on
-    other storage, and what Spark says of that is told by the path. For the whole process."""
+    other storage, and what Spark says of that is translated to the path. For the whole process."""
     _MOUNTS[os.fspath(folder)] = place
 
 
 def read_at(folder: str | os.PathLike[str], place: str) -> None:
     """What the engine names by the path of a folder Spark finds at `place` on other storage; what
-    Spark says of the place is told by the place itself. For the whole process."""
+    Spark says of the place keeps the place itself. For the whole process."""
     _READ_AT[os.fspath(folder)] = place
 
 

@@ -19,7 +19,7 @@ _ENDED = ("SUCCEEDED", "FAILED")
 @dataclass
 class JobProgress:
     """Of one job group and those nested in it, asked again and again: jobs that ended are asked
-    once more and never again. Spark Connect tells nothing: zeros there."""
+    once more and never again. Spark Connect reports nothing: zeros there."""
 
     spark: SparkSession
     group: str

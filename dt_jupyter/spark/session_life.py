@@ -46,7 +46,7 @@ def bury_dead_context() -> None:
     context = SparkContext._active_spark_context
     if context is None or context_end(context) is None:
         return
-    # It tries to tell the JVM, which may be dead; the second call does what is left to do here.
+    # It tries to notify the JVM, which may be dead; the second call does what is left to do here.
     with warnings.catch_warnings(action="ignore"), suppress(OSError):
         context.stop()
     context.stop()

@@ -208,7 +208,7 @@ def take_spare(order: SpareOrder | None) -> tuple[JavaStart, JavaGateway, Any] |
 
 
 def keep_spare(order: SpareOrder | None, wait: float = _WAIT_SECONDS) -> None:
-    """A process of its own starts a spare after `wait` seconds, unless one is ready."""
+    """A separate process starts a spare after `wait` seconds, unless one is ready."""
     if order is None or has_spare(order):
         return
     asked = {"key": order.key, "order": order.as_text(), "wait": wait}

@@ -69,14 +69,14 @@ class Standby:
         return self.launch == launch and all(now.get(n) == self.environment.get(n) for n in names)
 
     def begin(self) -> None:
-        """Starts the JVM in a thread of its own; it ends where nobody takes it in time."""
+        """Starts the JVM in a separate thread; it ends if it is not taken in time."""
         threading.Thread(target=self._make, name="dt-standby", daemon=True).start()
         timer = threading.Timer(_IDLE_SECONDS, self.end)
         timer.daemon = True
         timer.start()
 
     def _make(self) -> None:
-        with suppress(Exception):  # the session that finds no JVM starts one, and tells what fails
+        with suppress(Exception):  # the session that finds no JVM starts one, and raises what fails
             self._gateway = launch_java(self.start)
             self._context = make_context(self._gateway, self.start)
             self._warm_up()
@@ -137,7 +137,7 @@ def prepare_java(launch: Launch) -> None:
     """A JVM for the session that `launch_session` will make of `launch` is started in the
     background, once for each process; not where another process keeps one for it."""
     if not _of_this_process and not has_spare(order_spare(launch)):
-        with suppress(DTError):  # told by the session that is asked for
+        with suppress(DTError):  # raised by the session that is requested
             _of_this_process.append(Standby(launch))
             _of_this_process[0].begin()
 

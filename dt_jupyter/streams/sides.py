@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _ONE = hidden("one")
 _KIND, _VERSION = "_change_type", "_commit_version"
-NO_FEED = "its change data feed was off, which alone tells inserts from updates"
+NO_FEED = "its change data feed was off, which is needed to distinguish inserts from updates"
 
 
 @dataclass
 class Side:
     """The source `id` from version `old` to `new`; `types` are its columns' at the new end.
 
-    `views` are the temporary views that its change stands on, once it has been read, and `local`
-    says that its rows are few and in the driver; a relation that stands in a query several times
+    `views` are the temporary views that its change reads, once it has been read, and `local`
+    says that its rows are few and in the driver; a relation that occurs in a query several times
     is read once. Of a `whole` one all rows are asked for, and not those of the interval.
     """
 

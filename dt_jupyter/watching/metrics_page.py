@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LakeCollector:
-    """What a scrape gives: how the lake stands, by its catalog, and what this process did."""
+    """What a scrape returns: the state of the lake, from its catalog, and what this process did."""
 
     def __init__(self, catalog: Catalog, counts: EventCounts) -> None:
         self._catalog, self._counts = catalog, counts

@@ -56,7 +56,7 @@ class Webhook:
                 return
             if 300 <= status < 500 and status not in _AGAIN:
                 break
-        _log.warning("%s was not told of an alert, %s: %s", self, alert, said)
+        _log.warning("%s did not receive an alert, %s: %s", self, alert, said)
 
     def _post(self, body: bytes, key: str) -> tuple[int, str]:
         """The status and what was said; status 0 where nothing was."""

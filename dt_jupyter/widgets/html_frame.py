@@ -44,8 +44,8 @@ def drawing(svg: Markup, text: str) -> Markup:
 
 
 def script_page(body: Markup, title: str, css: str, data: str, script: str) -> str:
-    """As `page`, light or dark as the reader's system is, with JSON `data` that a module of our own
-    draws. Nothing is loaded from elsewhere: its policy allows no connection at all."""
+    """As `page`, light or dark as the reader's system is, with JSON `data` that a module of this
+    package draws. Nothing is loaded from elsewhere: its policy allows no connection at all."""
     meta = (
         '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{_NOTHING_OUTSIDE}">'

@@ -40,7 +40,7 @@ def delivery_text(done: SinkDelivery) -> str:
 
 
 def sink_facts(node: GraphNode) -> list[tuple[str, str]]:
-    """Where a sink stands, in names and values; what is unknown is left out."""
+    """The state of a sink, in names and values; what is unknown is left out."""
     sink = node.sink
     if sink is None:
         return []

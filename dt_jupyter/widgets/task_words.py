@@ -29,7 +29,7 @@ def run_text(done: TaskRunRow) -> str:
 
 
 def task_facts(task: TaskStanding) -> list[tuple[str, str]]:
-    """Where a task stands, in names and values; what is unknown is left out."""
+    """The state of a task, in names and values; what is unknown is left out."""
     found = [
         ("state", task.state),
         ("runs", task.runs_when),

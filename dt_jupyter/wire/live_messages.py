@@ -46,7 +46,7 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class EventMessage:
-    """Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with
+    """Something happened at `at`. `node` is the dynamic table, sink or task as it is now, with
     its progress while it runs; `seconds` is how long a refresh that ended took."""
 
     happened: Happened
@@ -86,7 +86,7 @@ class LineageMessage:
 
 @dataclass(frozen=True, slots=True)
 class FrontierSource:
-    """A source at the version that a dynamic table stands on; `newest` is what it has now."""
+    """A source at the version that a dynamic table has read; `newest` is what it has now."""
 
     name: str
     kind: str
@@ -211,7 +211,7 @@ class RowsMessage:
 
 @dataclass(frozen=True, slots=True)
 class TableRowsMessage:
-    """The first rows of a table as it stands `at` a time, at most `limit`, each with what became of
+    """The first rows of a table `at` a time, at most `limit`, each with what became of
     it since the point that was asked for. `table_version` is None of a view; one
     that is not `dynamic` changes without being refreshed. `chart` are the columns
     that are drawn: across, and up."""
@@ -372,7 +372,7 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class SourceMessage:
-    """A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far
+    """The state of a table, view or stream: `rows`, `versions` (newest first) and `columns` as far
     as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is
     the text of a view, `stream` where a stream stands."""
 

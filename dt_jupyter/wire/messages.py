@@ -193,7 +193,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """Refreshes in the order in which they are shown; `title` stands above them."""
+    """Refreshes in the order in which they are shown; `title` is above them."""
 
     rows: tuple[HistoryRow, ...]
     title: str = "Refresh history"
@@ -272,7 +272,7 @@ class CardMessage:
 
 @dataclass(frozen=True, slots=True)
 class SinkMessage:
-    """A sink as created or described: where it stands, the statement that makes it, and its newest
+    """A sink as created or described: its state, the statement that makes it, and its newest
     deliveries; `notes` say what its creation did. `error` is why it does not deliver."""
 
     name: str
@@ -292,7 +292,7 @@ class SinkMessage:
         check_instants(self)
         redact_fields(self, "definition")
         if self.node.sink is None:
-            raise ValueError("the node of a sink says where it stands")
+            raise ValueError("the node of a sink has its state")
 
     @property
     def standing(self) -> SinkStanding:
@@ -305,7 +305,7 @@ class SinkMessage:
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A task as it stands: the statement that makes it, what it comes after, what it reads and
+    """The state of a task: the statement that makes it, what it comes after, what it reads and
     writes as far as its text tells, and its newest runs. `error` is of its last run."""
 
     name: str
@@ -323,7 +323,7 @@ class TaskMessage:
         check_instants(self)
         redact_fields(self, "definition")
         if self.node.task is None:
-            raise ValueError("the node of a task says where it stands")
+            raise ValueError("the node of a task has its state")
 
     def to_json(self) -> dict[str, Any]:
         return message_json("task", self)
@@ -370,7 +370,7 @@ class ErrorMessage:
 
 @dataclass(frozen=True)
 class ExplanationMessage:
-    """`steps` are (what for, SQL) in the order in which they run; `note` stands at the top."""
+    """`steps` are (what for, SQL) in the order in which they run; `note` is at the top."""
 
     name: str
     refresh_mode: RefreshMode

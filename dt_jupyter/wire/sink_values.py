@@ -1,4 +1,4 @@
-"""Parts of wire messages about sinks: where one stands, and what became of a delivery."""
+"""Parts of wire messages about sinks: the state of one, and the outcome of a delivery."""
 
 from __future__ import annotations
 

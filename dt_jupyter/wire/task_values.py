@@ -1,4 +1,4 @@
-"""Parts of wire messages about tasks: where one stands, and what became of a run."""
+"""Parts of wire messages about tasks: the state of one, and the outcome of a run."""
 
 from __future__ import annotations
 
