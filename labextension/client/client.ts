@@ -1,6 +1,6 @@
 /**
  * A kernel that can be asked, over two comms: one for requests, so that answers come while a cell
- * runs, and one on which the kernel tells what happens.
+ * runs, and one on which the kernel reports what happens.
  */
 import type { Question } from '../view/elements/dom';
 import {
@@ -51,7 +51,7 @@ export class KernelClient {
   /** The phase changed, or the kernel said hello anew. */
   readonly phased = new Signal<Phase>();
   readonly happened = new Signal<EventMessage>();
-  /** Other alerts stand than before. */
+  /** The active alerts have changed. */
   readonly alerted = new Signal<AlertsMessage>();
   private _phase: Phase = UNASKED;
   private readonly _wires = new Map<Role, Wire>();

@@ -1,5 +1,5 @@
 /**
- * Where a kernel stands, seen from the page: a pure step from phase to phase.
+ * The phase of a kernel, seen from the page: a pure step from phase to phase.
  */
 import { type HelloMessage, WIRE_VERSION } from '../view/wire';
 

@@ -11,7 +11,7 @@ import { tabStrip } from './tabStrip';
 
 let boards = 0;
 
-/** What the board tells whoever holds it: the user took another tab. */
+/** What the board reports to its owner: the user took another tab. */
 export type Took = (tab: TabName) => void;
 
 export class Board {

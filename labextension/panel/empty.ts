@@ -73,7 +73,7 @@ function words({ why, detail = '' }: Empty): Words {
     case 'not-connected':
       return {
         sentence: 'No lake is open',
-        way: 'Connect to one. Without a name it is the folder “lake” beside the notebook:',
+        way: 'Connect to one. Without a name it is the folder “lake” next to the notebook:',
         code: '%dt connect',
       };
     case 'other-version':

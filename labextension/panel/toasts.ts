@@ -29,7 +29,7 @@ interface Shown {
 /** Of all kernels of a page: two of them may have the same lake open. */
 export class Toasts<S extends object> {
   private readonly _told = new Set<string>();
-  /** When a session first heard: what stood then is no news. */
+  /** When a session first heard: what was active then is not news. */
   private readonly _since = new WeakMap<S, number>();
   private _shown: Shown[] = [];
 

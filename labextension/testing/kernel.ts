@@ -1,4 +1,4 @@
-/** A kernel for tests, whose every word is said by hand, and a clock that stands still. */
+/** A kernel for tests, whose every message is sent by the test, and a clock that is stopped. */
 import type {
   AlertRow,
   AlertsMessage,

@@ -23,7 +23,7 @@ export function sentenceOf(alert: AlertRow, now: Now = null): string {
   return oneLine(known.includes(bare) ? known : `${headOf(kind, of, bare)} ${known}`.trim());
 }
 
-/** The lag as it is now; as long as nobody tells the time only what it may be. */
+/** The lag as it is now; as long as the time is unknown only what it may be. */
 function lateness({ behind_since, target, cause, message }: AlertRow, now: Now): string {
   if (!behind_since || target === null) {
     return [message, cause].filter(Boolean).join(' ');

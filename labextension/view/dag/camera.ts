@@ -15,7 +15,7 @@ export interface Rectangle extends Size {
 export const LEAST = 0.02;
 export const MOST = 2;
 const MARGIN = 24;
-/** Above and below a world that is scrolled, and beside it. */
+/** Above and below a world that is scrolled, and at its sides. */
 export const TOP = 12;
 /** Room below it for the buttons in the corner. */
 export const BOTTOM = 48;

@@ -255,7 +255,7 @@ function moreButton(): HTMLElement {
   return h('button', { class: 'dtj-node-more', ...attributes }, '⋯');
 }
 
-/** Fill `place` anew if what it shows, by its key, is another. */
+/** Refill `place` if what it shows, by its key, is another. */
 function show(place: HTMLElement, key: string, make: () => Node | Node[] | null): void {
   if (place.dataset['shows'] !== key) {
     place.dataset['shows'] = key;

@@ -14,7 +14,7 @@ import { isSuspended } from './words';
 /** A question that is asked before something is done. */
 export type Form = 'suspend' | 'lag' | 'reset' | 'drop';
 
-/** Something that is asked, and answered in a box beside the node. */
+/** Something that is asked, and answered in a box next to the node. */
 export type Inquiry = 'verify' | 'failure' | 'readers';
 
 export type Command =
@@ -99,7 +99,7 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
   ].filter(group => group.length > 0);
 }
 
-/** A sink is acted on by the statements of its own; one in quarantine can only be dropped. */
+/** A sink is changed by its own statements; one in quarantine can only be dropped. */
 function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   const acts = live && node.sink !== null;
   const stands = isSuspended(node) || node.sink?.state === 'PAUSED';
@@ -120,7 +120,7 @@ function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   ].filter(group => group.length > 0);
 }
 
-/** A task is acted on by the statements of its own; one in quarantine can only be dropped. */
+/** A task is changed by its own statements; one in quarantine can only be dropped. */
 function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   const acts = live && node.task !== null;
   return [

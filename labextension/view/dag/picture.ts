@@ -27,7 +27,7 @@ const SIGN = 24;
 const LETTER = 7.6;
 const SMALL_LETTER = 6.4;
 const FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
-/** A PNG has so many pixels for one of the graph, and so many at most on a side. */
+/** The pixels of a PNG for one of the graph, and the most on a side. */
 const DENSITY = 2;
 const LARGEST = 12_000;
 

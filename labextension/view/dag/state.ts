@@ -4,7 +4,7 @@ import type { Form, Inquiry } from './commands';
 import type { Flow } from './lineage';
 import { shapeOf, WHOLE, type Scope, type Shape } from './shape';
 
-/** The list of columns beside a chosen node. */
+/** The list of columns next to a chosen node. */
 export interface OpenColumns {
   readonly name: string;
   /** What the kernel answered, or why it did not; null until then. */
@@ -34,7 +34,7 @@ export interface State {
   readonly home: ReadonlyMap<string, string>;
   readonly scope: Scope;
   readonly shape: Shape;
-  /** Which way edges go; null: whichever is larger in the view. */
+  /** Which way edges go; null: the one that is larger in the view. */
   readonly rightward: boolean | null;
   readonly chosen: string | null;
   /** The one node in the order of tabs. */
@@ -55,7 +55,7 @@ export interface State {
   readonly whole: boolean;
   /** The open menu of a node, and the question of it that is open. */
   readonly menu: OpenMenu | null;
-  /** What came of a command, until its node changes. */
+  /** The outcome of a command, until its node changes. */
   readonly told: Told | null;
 }
 

@@ -14,9 +14,9 @@ export type Way = 'upstream' | 'downstream';
 export type Action =
   | { readonly is: 'graph'; readonly message: GraphMessage }
   | { readonly is: 'event'; readonly event: EventMessage }
-  /** Another view chose: nobody is told. */
+  /** Another view chose: the host is not notified. */
   | { readonly is: 'choose'; readonly name: string | null }
-  /** The user chose: the host is told, and the columns unfold. */
+  /** The user chose: the host is notified, and the columns unfold. */
   | { readonly is: 'pick'; readonly name: string }
   | { readonly is: 'hover'; readonly name: string | null }
   /** The focus came to a node. */

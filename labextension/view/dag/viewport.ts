@@ -4,7 +4,7 @@ import * as camera from './camera';
 import type { Camera } from './camera';
 import type { Point, Size } from './layout/index';
 
-/** A press becomes a drag after so many pixels. */
+/** A press becomes a drag after this number of pixels. */
 const SLACK = 4;
 const GLIDE = 280;
 /** Pixels between the dots of the background, as in the style sheet. */
@@ -17,7 +17,7 @@ export interface ViewportOptions {
   readonly hold: (camera: Camera) => Camera;
   /** The camera is another, or the viewport has another size. */
   readonly changed: () => void;
-  /** The user moved the camera by hand. */
+  /** The user moved the camera. */
   readonly byHand: () => void;
 }
 

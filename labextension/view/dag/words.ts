@@ -1,4 +1,4 @@
-/** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
+/** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags follow the clock. */
 import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
 import type { Now } from '../elements/clock';
 import { oneLine } from '../elements/text';
@@ -24,7 +24,7 @@ export function isSuspended(node: GraphNode): boolean {
   return node.scheduling_state === 'SUSPENDED';
 }
 
-/** Whether nothing refreshes it though nobody suspended it, and nothing failed. */
+/** Whether nothing refreshes it though it was not suspended, and nothing failed. */
 export function isIdle(node: GraphNode): boolean {
   return Boolean(node.held_back) && !isSuspended(node) && node.running === null;
 }

@@ -16,7 +16,7 @@ export function keyOf(row: HistoryRow | undefined): string {
   return row ? `${row.data_timestamp} ${row.trigger}` : '';
 }
 
-/** What came of a refresh that succeeded, in a sentence. */
+/** The outcome of a refresh that succeeded, in a sentence. */
 export function resultOf({ name, action, duration: took, ...rows }: HistoryRow): string {
   const seconds = took === null ? '' : `, in ${duration(took)}`;
   if (action === 'NO_DATA') {
@@ -29,7 +29,7 @@ export function resultOf({ name, action, duration: took, ...rows }: HistoryRow):
 const isEmpty = (row: HistoryRow): boolean => row.state === 'SUCCEEDED' && row.action === 'NO_DATA';
 
 /**
- * The refreshes, and a box that shows those that found no change; `all` is null while nobody used
+ * The refreshes, and a box that shows those that found no change; `all` is null until the user used
  * it: then they are left out where most are so.
  */
 export function historyTable(
@@ -41,7 +41,7 @@ export function historyTable(
   return folded(message.rows, isEmpty, 'unchanged', { all, switched }, draw);
 }
 
-/** Whether the quiet rows are shown; `all` is null while nobody said. */
+/** Whether the quiet rows are shown; `all` is null until the user chose. */
 export interface Folding {
   readonly all: boolean | null;
   readonly switched: (all: boolean) => void;

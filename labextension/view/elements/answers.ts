@@ -1,4 +1,4 @@
-/** What the kernel answered, as it is shown beside what was asked. */
+/** What the kernel answered, as it is shown next to the question. */
 import { h } from './dom';
 import { errorBlock, said } from './parts';
 import { resultTable } from './grid';

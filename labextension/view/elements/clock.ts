@@ -22,7 +22,7 @@ export class Clock {
     }
   }
 
-  /** Null as long as no message told the time. */
+  /** Null until a message has the time. */
   now(): Now {
     return this.told !== null && this.goesOn ? this.browser() + this.skew : this.told;
   }

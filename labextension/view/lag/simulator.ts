@@ -40,7 +40,7 @@ const ROUND: readonly (readonly [below: number, by: number])[] = [
 
 export type Settings = Record<Control['key'], number>;
 
-/** Where the sliders stand first: what the table does now, as far as its refreshes tell. */
+/** The first positions of the sliders: what the table does now, as far as its refreshes show. */
 export function settingsOf(message: LagMessage): Settings {
   const done = message.points.filter(
     point => point.state === 'SUCCEEDED' && point.start && point.end,

@@ -276,7 +276,7 @@ class ReplayView implements Walk {
     }
   }
 
-  /** Where the slider stands, and what is known of the step without its rows. */
+  /** The position of the slider, and what is known of the step without its rows. */
   private _drawStep(): void {
     const [message, step] = [this._message, this._step];
     if (!message || !step) {
@@ -496,7 +496,7 @@ class ReplayView implements Walk {
     }
   }
 
-  /** Asks for the rows of where the slider stands; an answer to anything older is dropped. */
+  /** Asks for the rows of the slider's step; an answer to anything older is dropped. */
   private async _ask(rest = 0): Promise<void> {
     const [message, step] = [this._message, this._step];
     if (!this._host.live || !message || !step) {

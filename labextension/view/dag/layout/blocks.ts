@@ -1,4 +1,5 @@
-/** Many boxes with the same neighbours as one: a grid with a way beside each of its columns. */
+/** Many boxes with the same neighbours as one: a grid with a way at the side of each of its
+ * columns. */
 import { ASPECT, type Point } from './values';
 
 /** So many boxes that share all their neighbours become a grid. */
