@@ -48,8 +48,8 @@ def errors_page() -> str:
     return paragraphs(
         "# Errors",
         "One catalogue: a code that stays, an SQLSTATE, a sentence and what helps. `{name}` and "
-        "other names in braces are facts that an error carries as fields (`error.facts`); where it knows the "
-        "place in your text, it underlines it. A trace of the JVM is in `error.details`. "
+        "other names in braces are facts that an error carries as fields (`error.facts`); where it "
+        "knows the place in your text, it underlines it. A trace of the JVM is in `error.details`. "
         "`%dt help DT-1101` shows the page of a code in a cell, and "
         "`python -m dt_jupyter help DT-1101` in a terminal.",
         *parts,

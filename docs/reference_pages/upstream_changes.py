@@ -20,9 +20,9 @@ _STORED = re.compile(r" USING delta LOCATION '[^']*'| TBLPROPERTIES \([^)]*\)")
 _INTRODUCTION = """\
 # When something changes upstream
 
-Look up here what happens to a dynamic table, or a stream, when something that it reads is changed. What is
-upstream takes precedence: a table can be dropped, replaced or renamed although a dynamic table reads it. The
-dynamic table notices it at its next refresh, and continues automatically
+Look up here what happens to a dynamic table, or a stream, when something that it reads is changed.
+What is upstream takes precedence: a table can be dropped, replaced or renamed although a dynamic
+table reads it. The dynamic table notices it at its next refresh, and continues automatically
 wherever it can. Each of these cases is run by a test, over named columns and over `*`, with and
 without rows written in between, with another dynamic table above, and after a restart; each time
 the contents are compared with what the query gives, or, where the refresh failed, with what they
@@ -36,8 +36,8 @@ were.
 | a code | fails with it and keeps the old contents; the last column says what repairs it |
 
 **Columns.** For each source it is known which columns a definition uses: `DESCRIBE DYNAMIC TABLE`
-lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may be added, dropped and
-change their types, in a table as in a view. Of a struct the whole is used.
+lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may be added
+and dropped, and change their types, in a table as in a view. Of a struct the whole is used.
 
 **Columns that are only added** are NULL in the rows that a Delta table has. Where `*` takes them
 and they only pass through the query, they are added to the dynamic table, NULL in its rows, and no
@@ -53,8 +53,8 @@ it meant, over the tables as they are: a text that means the same changes nothin
 (a partitioned Parquet table in place of Delta, say) is FULL from then on, with the reason; once
 they have one again it is checked as at its creation, and incremental again (`INCREMENTAL_AGAIN`).
 
-**What cannot continue says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in `DESCRIBE`,
-in the graph and the panel, and in the history, with a row for each data timestamp. The tables below
+**What cannot continue says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in
+`DESCRIBE`, in the graph and the panel, and in the history, with a row for each data timestamp. The tables below
 say it too, with the name and the error of the table where it began: `UPSTREAM_FAILED` while that
 one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have suspended it."""
 _END = """\
@@ -69,12 +69,13 @@ _STREAMS = """\
 A stream gives the difference of its source between its offset and now. After each of these
 cases a test compares what the stream gives with the rows that were there and that are there, for
 tables with a declared key and with row tracking, with changes before the statement and after it;
-`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams continue or fail in the same way, except that an `APPEND_ONLY`
-stream by a declared key is stale where the change feed was off: only the feed distinguishes inserts from updates.
+`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams continue or fail in the same way, except that an
+`APPEND_ONLY` stream by a declared key is stale where the change feed was off: only the feed
+distinguishes inserts from updates.
 
 | word | what the stream does |
 | --- | --- |
-| continues | gives exactly the rows that were inserted and deleted, in the present columns and types |
+| continues | gives exactly the rows that were inserted and deleted, in the present schema |
 | DT-3202 | is stale, says so in `SHOW STREAMS` and when it is read, and gives nothing |
 | another code | fails until the source is there again, and then continues |
 

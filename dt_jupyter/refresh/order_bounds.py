@@ -53,8 +53,8 @@ _MOST_DIGITS = 38
 class ChangeComparison:
     """Rows of a scan are joined to those of the change `by` whose `value` is less than their
     `name`, or else (`above` is false) more, perhaps or equal. `cancels`: nothing else is read of
-    the change, so that a row that all of its rows are joined to in the same way counts as the sum of
-    their weights."""
+    the change, so that a row that all of its rows are joined to in the same way counts as the sum
+    of their weights."""
 
     scan: Scan
     name: str
