@@ -332,7 +332,7 @@ _SHOWS = {
     "([columns](history.md#dynamic_table_refresh_history))",
     "DYNAMIC_TABLE_GRAPH_HISTORY": "what each was, and read, from when to when "
     "([columns](history.md#dynamic_table_graph_history))",
-    "SINK_HISTORY": "what became of each delivery, newest first "
+    "SINK_HISTORY": "the outcome of each delivery, newest first "
     "([columns](history.md#sink_history))",
     "TASK_HISTORY": "one row for each attempt of a run, newest first "
     "([columns](history.md#task_history))",

@@ -145,7 +145,7 @@ class RightRows(Store):
             mark_rights(connection)
         return found > 0
 
-    # -- what becomes of an object ----------------------------------------------------------------
+    # -- objects that are dropped, renamed or created ----------------------------------------------
 
     def rights_renamed(self, old: Securable, new: Securable) -> None:
         """What was granted on an object is granted on it under its new name."""

@@ -129,7 +129,7 @@ def read_each(
     make: _Make[T],
     memory: RowMemory[T] | None = None,
 ) -> tuple[list[T], list[BrokenRow]]:
-    """What `make` makes of each row of a query over `table`, in its order, and the rows of which
+    """What `make` makes of each row of a query over `table`, in its order, and the rows from which
     it makes nothing."""
 
     try:
@@ -165,7 +165,7 @@ def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
 def queries_of(
     query: Select[Any], column: Column[Any], keys: Sequence[Any]
 ) -> Iterator[Select[Any]]:
-    """For the rows of a query whose `column` is one of `keys`, of which there may be thousands."""
+    """For the rows of a query whose `column` is one of `keys`; there may be thousands."""
     for at in range(0, len(keys), _KEYS_AT_ONCE):
         yield query.where(column.in_(keys[at : at + _KEYS_AT_ONCE]))
 

@@ -153,7 +153,7 @@ class DynamicTables(graph.GraphHistory):
 
     @cached_property
     def _live_tables(self) -> RowMemory[DynamicTable]:
-        """A scheduler lists them every second, of which few have changed."""
+        """A scheduler lists them every second, and few have changed."""
         return RowMemory()
 
     def create(self, dt: DynamicTable) -> DynamicTable:

@@ -116,7 +116,7 @@ class TaskRuns(TaskRows):
         *,
         again: bool = False,
     ) -> TaskRun | None:
-        """What became of a run that was executing; with `again` another attempt is scheduled.
+        """The outcome of a run that was executing; with `again` another attempt is scheduled.
         None where it had ended already."""
         with self._write() as connection:
             if not _end(connection, run, state, self.clock.now(), reason, rows):

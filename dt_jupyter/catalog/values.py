@@ -110,7 +110,7 @@ class HoldKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class HeldTable:
     """The versions `first` … `last` of a table; `copy` is the folder of their hard links, None
-    where there is none, so that the engine's own vacuum alone knows of them."""
+    where there is none, so that only the engine's own vacuum spares them."""
 
     table_id: str
     name: str

@@ -345,7 +345,7 @@ class Deliveries:
         owner = failure.facts["owner"]
         return error(failure.code, **{**failure.facts, "owner": names.get(owner, owner)})
 
-    # -- what became of it ------------------------------------------------------------------------
+    # -- the outcome -----------------------------------------------------------------------------
 
     def _succeed(
         self, sink: Sink, record: DeliveryRecord, moved: StreamMove | None

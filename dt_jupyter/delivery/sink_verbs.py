@@ -56,7 +56,7 @@ class Sinks:
 
     def create(self, asked: S.CreateSink) -> list[str]:
         """Makes a sink, delivers all rows of its source, or what its stream holds, and says so. A
-        store that cannot be reached, a key that is none and all else that is refused leaves
+        store that cannot be reached, an invalid key and all else that is refused leaves
         nothing. DT-1101, DT-1105, DT-1109, DT-1119, DT-3201 to DT-3211, DT-6101 to DT-6152."""
         try:
             return self._create(asked)
@@ -181,7 +181,7 @@ class Sinks:
                 self.deliveries.leave(sink)
 
     def retry_dead_letters(self, name: Name) -> str:
-        """Sends again what the store refused, and says what became of it. DT-6104, DT-6144 for a
+        """Sends again what the store refused, and says the outcome. DT-6104, DT-6144 for a
         store that keeps no dead letters, DT-61xx."""
         sink = self.catalog.sink(name)
         try:

@@ -525,5 +525,5 @@ def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:
 def _close(replay: Replay) -> None:
     try:
         replay.close()
-    except Exception:  # the engine was closed before, and let go of it
+    except Exception:  # the engine was closed before, and released it
         _log.debug("a replay was closed already", exc_info=True)

@@ -211,7 +211,7 @@ def verification_message(found: Verification) -> ResultMessage:
 
 
 def table_rows_message(found: TableRows) -> ResultMessage:
-    """The rows that are there, without what became of them."""
+    """The present rows, without their changes."""
     there = [
         tuple(v and short_cell(v) for v in row)
         for row, mark in zip(found.marked.rows, found.marked.marks, strict=True)

@@ -461,7 +461,7 @@ class Engine:
         return self._open().sink_tables.shown()
 
     def tasks(self) -> DataFrame:
-        """SHOW TASKS as a DataFrame: when each runs, and what became of its last run."""
+        """SHOW TASKS as a DataFrame: when each runs, and the outcome of its last run."""
         return self._open().task_tables.shown()
 
     # -- functions --------------------------------------------------------------------------------
@@ -807,7 +807,7 @@ class Engine:
 
     def plan(self, script: str, *, remove: bool = False) -> ScriptPlan:
         """What a script of definitions, as `export` writes it, would change: what is added or
-        changed and how, what becomes of rows, and which dynamic tables are downstream. Nothing is
+        changed and how, whether rows are kept, and which dynamic tables are downstream. Nothing is
         done. With `remove`, what the lake has and the script has not is dropped when it is
         applied. DT-1137 for a statement that is no definition."""
         return plan_script(self._open(), script, remove=remove)

@@ -165,8 +165,8 @@ class LakeTables:
         self.sources.catalog.forget(name)
 
     def drop_broken(self, statement: SparkStatement) -> str | None:
-        """What DROP says of a table or view in quarantine, which Spark does not know: it is put
-        aside, or forgotten; None where the name is none of those."""
+        """What DROP says of a table or view in quarantine, which Spark does not know: it is moved
+        to the trash, or forgotten; None where the name is none of those."""
         name, catalog = statement.target, self.sources.catalog
         kind = _DROPPED.get(statement.kind)
         found = catalog.quarantine.find(name, kind) if kind is not None else None

@@ -204,7 +204,7 @@ class Creator:
         verdict: ContentsVerdict | None = None,
     ) -> PlannedChange:
         """What a statement would change of a table that is there, by its definition: None where
-        its text is the table's. `verdict` is what becomes of the rows, where that is known."""
+        its text is the table's. `verdict` says whether the rows are kept, if that is known."""
         differs = find_differences(existing, statement, schema or self._schema)
         same = defined is None or defined.definition.columns == existing.definition.columns
         replaces = statement.action is CreateAction.REPLACE
@@ -338,7 +338,7 @@ class Creator:
         changes: Mapping[str, object],
         verdict: ContentsVerdict,
     ) -> tuple[RefreshRecord | None, str]:
-        """The refresh that it took, and what became of the rows."""
+        """The refresh that it took, and whether the rows were kept."""
         catalog = self.sources.catalog
         if isinstance(verdict, KeptContents):
             catalog.update(existing.id, **changes)
@@ -408,7 +408,7 @@ class Creator:
         return self.graph.refresher.standing(table)
 
     def _judge(self, existing: DynamicTable, defined: Defined) -> ContentsVerdict:
-        """What becomes of the rows under another definition."""
+        """Whether the rows are kept under another definition."""
         table = self._standing(existing)
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             return judge_contents(self.graph.refresher, spark, table, defined)
@@ -496,7 +496,7 @@ class Creator:
 
 
 def _require_success(record: RefreshRecord | None, work: str) -> None:
-    """The failure of a refresh as one of the statement's `work`, of which nothing is left."""
+    """The failure of a refresh as one of the statement's `work`, which is undone."""
     if record is None or record.state is RefreshState.SUCCEEDED:
         return
     failure = failure_of(record)

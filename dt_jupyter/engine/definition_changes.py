@@ -25,7 +25,7 @@ _BEFORE_ALL = frozenset({"SELECT", "DISTINCT", "ALL", ",", "."})
 
 
 def rows_words(verdict: ContentsVerdict) -> str:
-    """What becomes of the rows."""
+    """Whether the rows are kept, in words."""
     if isinstance(verdict, KeptContents):
         return KEPT
     if isinstance(verdict, Reason):
@@ -85,7 +85,7 @@ def describe_definition(
     below: Dependents,
     rows: str,
 ) -> PlannedChange:
-    """Of another definition, by what becomes of the rows."""
+    """For another definition, by whether the rows are kept."""
     old = table.definition
     columns = columns_differ(old, new)
     same = rows == KEPT and not columns

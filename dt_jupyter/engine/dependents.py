@@ -1,4 +1,4 @@
-"""What reads a table, view, dynamic table or stream, and in words what becomes of it."""
+"""What reads a table, view, dynamic table or stream, and in words the effect on it."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _local_path(context: Context, path: str) -> Path | None:
 
 
 def _first_line(path: Path | None, name: str) -> tuple[bool, str]:
-    """Whether the first line has names (a cell that is empty or a number is none), and the
+    """Whether the first line has names (a cell that is empty or a number is not a name), and the
     separator; of what is not a plain file here, what is usual."""
     usual = "\t" if name.lower().endswith(".tsv") else ","
     if path is None or not path.is_file() or path.suffix in (".gz", ".bz2"):

@@ -230,7 +230,7 @@ class Scheduling:
         return end is None
 
     def session_end(self) -> str | None:
-        """What became of the Spark session; None while it is there."""
+        """How the Spark session ended; None while it is there."""
         return session_end(self.spark)
 
     @property

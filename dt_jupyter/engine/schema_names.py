@@ -75,7 +75,7 @@ def _require_renamable(context: Context, schema: str) -> None:
         raise error("DT-1136", name=schema, hint="See SHOW SCHEMAS.")
     if context.spark.conf.get("spark.sql.catalogImplementation", "in-memory") != "in-memory":
         hint = "Rename its tables one by one: ALTER TABLE … RENAME TO …."
-        raise _refused(schema, "its tables are Hive's, which does not let go of them", hint)
+        raise _refused(schema, "its tables are Hive's, which does not release them", hint)
 
 
 def _is_named(context: Context, schema: str) -> bool:
@@ -296,7 +296,7 @@ def unmake_schema(context: Context, facts: Mapping[str, Any]) -> None:
     drop_schema_rights(context.access, schema, {})
     if there:
         _let_go(context, schema)
-    with suppress(OSError):  # what is in it is none of the lake's tables
+    with suppress(OSError):  # what is in it does not belong to the lake
         (context.layout.tables / f"{schema}.db").rmdir()
 
 

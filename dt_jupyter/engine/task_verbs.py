@@ -181,7 +181,7 @@ class Tasks:
     # -- executed by a statement ------------------------------------------------------------------
 
     def execute(self, name: Name) -> list[str]:
-        """Runs a task and what comes after it, now; what became of each. DT-2112, DT-3301,
+        """Runs a task and what comes after it, now; returns the outcome of each. DT-2112, DT-3301,
         DT-3305, and DT-3306 where one fails."""
         task = self.catalog.task(name)
         self.runner.recover()

@@ -1,4 +1,4 @@
-"""How many rows a statement of Spark's has written, of which Spark itself says nothing."""
+"""How many rows a statement of Spark's has written, which Spark itself does not report."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ def raised_in_worker(text: str) -> str | None:
 
 
 def _last_of_trace(places: list[re.Match[str]], told: str) -> str:
-    """The line of a trace with what was raised: the first after the places that is none of them."""
+    """The line of a trace with what was raised: the first after the places that is not one of
+    them."""
     lines = told[places[0].end() :].splitlines()[1:]
     for line in lines:
         if line and not line.startswith((" ", "\t")) and (found := _RAISED.match(line)):

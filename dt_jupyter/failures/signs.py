@@ -99,7 +99,7 @@ def java_causes(exception: Any) -> list[tuple[str, str]]:
 
 
 def session_gone() -> str | None:
-    """What has become of the JVM, or of the session, that this process started; None where they
+    """How the JVM, or the session, that this process started has ended; None where they
     are there, or never were. Spark Connect's server is not seen here."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     gateway = getattr(context, "_gateway", None)

@@ -54,7 +54,7 @@ VALUE_HINTS = {
     "INVALID_PARAMETER_VALUE": "Filter such rows out, or correct them.",
     "USER_RAISED_EXCEPTION": "The query itself raises it: look at raise_error and assert_true.",
 }
-"""Conditions of the values of rows, of which Spark may say the expression, and what to do."""
+"""Conditions about values of rows, for which Spark may name the expression, and what to do."""
 HINTS = {
     **VALUE_HINTS,
     "UNRESOLVED_COLUMN": "A column of the query no longer exists: CREATE OR REPLACE the table.",

@@ -34,7 +34,7 @@ def make_function(function: UserFunction) -> Callable[..., Any]:
 
 
 def telling_arguments(function: UserFunction, made: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which an exception says with which arguments it was called. It needs nothing
+    """The function; an exception in it names the arguments of the call. It needs nothing
     of ours where it is called: executors are sent all of it."""
     space: dict[str, Any] = {"__name__": f"dt_function_{function.name}", "called": made}
     exec(compile(_TELLING, "<arguments>", "exec"), space)

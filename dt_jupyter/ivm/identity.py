@@ -231,8 +231,8 @@ IDENTIFIED = frozenset(_RULES)
 
 
 def _exclusive(a: Rel, b: Rel) -> bool:
-    """Whether no row of one source can pass both: they filter it by conditions of which at most
-    one is true, or one is the rows with a partner, and the other those without."""
+    """Whether no row of one source can pass both: they filter it by conditions, at most
+    one of them true, or one is the rows with a partner, and the other those without."""
     if _opposite(a, b):
         return True
     mine, theirs = _conditions(a), _conditions(b)

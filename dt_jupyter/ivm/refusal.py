@@ -75,7 +75,7 @@ class Refusal(Enum):
         "Write out its steps, each as a dynamic table or a subquery.",
     )
     FOREIGN_SOURCE = (
-        "{what} has no versions: it is neither a Delta table nor files of which a list is kept",
+        "{what} has no versions: it is neither a Delta table nor files with a recorded list",
         "Convert it to Delta, or read a folder of files by its path: parquet.`/folder`.",
     )
     OTHER_STORAGE = (

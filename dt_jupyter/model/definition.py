@@ -43,7 +43,7 @@ class ViewSource:
 
 @dataclass(frozen=True, slots=True)
 class FrozenRegion:
-    """The rows of a dynamic table that no refresh changes: those of which `where`, over its public
+    """The rows of a dynamic table that no refresh changes: those for which `where`, over its public
     columns, is true.
 
     `backfill` at `version` is the table that gives the first of them; None: the query. `renamed`

@@ -1,4 +1,4 @@
-"""Sinks: where the changes of a table are delivered to, and what became of each delivery."""
+"""Sinks: where the changes of a table are delivered to, and the outcome of each delivery."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SinkState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """What became of a delivery; RETRYING is one that goes on."""
+    """The outcome of a delivery; RETRYING is one that continues."""
 
     SUCCEEDED = "SUCCEEDED"
     RETRYING = "RETRYING"

@@ -32,7 +32,8 @@ def undo(failure: BaseException, *steps: UndoStep) -> bool:
 
 
 def run_all(steps: Iterable[UndoStep]) -> None:
-    """Runs the steps in order, each whatever became of those before; raises the first failure."""
+    """Runs the steps in order, each whatever the outcome of those before; raises the first
+    failure."""
     failures: list[Exception] = []
     for step in steps:
         try:

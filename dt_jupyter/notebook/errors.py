@@ -36,7 +36,7 @@ _OURS = ("run_line_magic", "run_cell_magic")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in one of our cells, and what became of it."""
+    """Ctrl-C in one of our cells, and its outcome."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{_BOLD}Interrupted{_OFF}: {self}"]

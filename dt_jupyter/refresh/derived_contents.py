@@ -68,13 +68,13 @@ class Derivable:
 
 
 ContentsVerdict = KeptContents | Derivable | Reason
-"""What becomes of a table's rows where its definition changes; a reason to compute them anew."""
+"""Whether a table's rows are kept if its definition changes; else the reason to recompute them."""
 
 
 def judge_contents(
     refresher: Refresher, spark: SparkSession, table: DynamicTable, defined: Defined
 ) -> ContentsVerdict:
-    """What becomes of the rows of `table` under a new definition; reads no rows."""
+    """Whether the rows of `table` are kept under a new definition; reads no rows."""
     problem = _standing_problem(refresher, table, defined)
     if problem is not None:
         return _anew(problem)
@@ -159,7 +159,7 @@ def _derivable(
     if old.values_of_rows or new.values_of_rows:
         raise Underivable("its rows have values of functions that no query gives again")
     if table.definition.frozen is not None or frozen:
-        raise Underivable("its frozen rows are none that follow from the query")
+        raise Underivable("its frozen rows do not follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:
         raise Underivable("its hidden state would be another")
     if set(old.public.stage.sources) != set(new.public.stage.sources):
@@ -252,7 +252,7 @@ def _next(table: DynamicTable) -> Timestamp:
 
 
 def _pinned(refresher: Refresher, table: DynamicTable, t: Timestamp) -> Frontier:
-    """The frontier at the next time: the same versions, of which everybody is told."""
+    """The frontier at the next time: the same versions, published to all."""
     assert table.frontier is not None
     versions: Mapping[str, int] = table.frontier.versions
     for source in table.definition.sources:

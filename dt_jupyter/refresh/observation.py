@@ -142,7 +142,7 @@ def plan_source(
     classic: bool,
     now: Timestamp | None = None,
 ) -> ChangePlan:
-    """How a source's rows between the versions can be read, of which `columns` are used (None: all
+    """How a source's rows between the versions can be read; `columns` are the used ones (None: all
     of them); with `now` the files are looked for that a VACUUM up to then may have taken."""
     try:
         found = plan_changes(log, old, new, columns, file_diff=classic)

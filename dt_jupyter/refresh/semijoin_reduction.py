@@ -3,7 +3,7 @@
 Rows that are in memory (changes, small tables, what was selected before) lose those that a
 condition leaves out, and those without a partner in what they are joined to; what is left selects
 the rows of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part
-of which nothing is left is no part of the statement. This is the semi-join reduction of Bernstein
+without rows is not part of the statement. This is the semi-join reduction of Bernstein
 and Chiu (1981), over the members of each inner join, and the sides of an outer, semi or anti join
 as far as its rows are the same without those that are left out. What order says goes the same way
 (`order_bounds`).
@@ -89,7 +89,7 @@ class Reduction:
     _left: dict[str, Scan] = field(default_factory=dict)
     """Scans of large tables whose rows are not in memory yet, by the id that replaces each."""
     _later: set[str] = field(default_factory=set)
-    """Those of them of which all rows may be had, but that are better selected."""
+    """Those of them whose rows may all be read, but that are better selected."""
     _columns: dict[str, frozenset[str]] = field(default_factory=dict)
     """What `tables.comparable` says of a scan, by its id: it is asked of the log."""
     _refused: set[_Narrowing | ChangeComparison] = field(default_factory=set)

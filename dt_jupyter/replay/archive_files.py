@@ -50,7 +50,7 @@ class Archive:
     definition: str | None = field(default=None, repr=False)
 
     def holds(self, at: Moment) -> bool:
-        """Whether a point is in the interval of which it has the rows; a version of a table."""
+        """Whether a point is in the interval of its rows; a version of a table."""
         if at.time is not None:
             t = Timestamp(at.time.micros - 1) if at.before else whole_micro(at.time)
             return self.since <= t < self.until

@@ -53,7 +53,7 @@ class Pace:
 def paid_batches(
     batches: Iterable[pa.RecordBatch], paid: int, await_turn: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of which `paid` bytes were waited for already, as bytes of files: rows that are
+    """Batches; `paid` bytes of them were waited for already, as bytes of files: rows that are
     larger than their files wait for the rest."""
     for batch in batches:
         paid -= batch.nbytes

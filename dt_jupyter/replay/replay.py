@@ -369,7 +369,7 @@ class Replay:
 
     @property
     def _ended(self) -> bool:
-        """An engine lets go of all that its replays held."""
+        """An engine releases all that its replays held."""
         return self._closed or self._bench.closed()
 
     def _require_open(self) -> None:

@@ -101,7 +101,7 @@ class Verification:
     """Whether a dynamic table equals its query at its data timestamp (delayed view semantics).
 
     `difference` is None where it does, else a sentence about the first rows that differ; `rows`
-    counts the table's rows, all of which were compared. `wrong` is the first row that is not as
+    counts the table's rows, which were all compared. `wrong` is the first row that is not as
     it should be: "too many" or "missing", and its values. `tolerance` is the relative one within
     which floats were found equal, 0 where all rows are equal exactly. `note` says why the next
     refresh cannot do what this one did, where a source has lost a column since.

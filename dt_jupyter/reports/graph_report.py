@@ -143,7 +143,7 @@ class Nodes:
             return None
 
     def files(self, path: str | None) -> str | None:
-        """Of a source that is files, how many of which folder its newest list has."""
+        """For a source that is files, the number and folder of the files in its newest list."""
         try:
             return self.refresher.sources.describe_source(path)
         except LakeError:

@@ -43,12 +43,12 @@ _SIGNS = {
 @dataclass(frozen=True, repr=False)
 class PlannedChange:
     """An object of the script or of the lake: `kind` as in `dynamic table`, `differs` says what is
-    another, `rows` what becomes of its rows ("" where it has none), and `affects` the
+    another, `rows` whether its rows are kept ("" where it has none), and `affects` the
     dynamic tables downstream of it.
 
     `text` are the lines of its text that differ, with some around them, each after `+ `, `- ` or
-    two spaces; `columns` those that come, go or change (`+ total double`); `costs` what becomes of
-    the streams, sinks, views and tables that read it.
+    two spaces; `columns` those that are added, dropped or changed (`+ total double`); `costs` the
+    effect on the streams, sinks, views and tables that read it.
     """
 
     kind: str

@@ -130,7 +130,7 @@ def _live(definition: Definition, frontier: Frontier, stored: str) -> tuple[str,
 
 
 def _noted(spark: SparkSession, found: Verification, frozen: str | None) -> Verification:
-    """Frozen rows are none of the query's, so that nothing is compared with them."""
+    """Frozen rows are not the query's, so that they are not compared."""
     if frozen is None:
         return found
     rows = spark.sql(f"SELECT count(*) FROM {frozen}").collect()[0][0]

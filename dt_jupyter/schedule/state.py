@@ -79,7 +79,7 @@ class Node:
 
     @property
     def settled(self) -> Timestamp | None:
-        """The newest data timestamp of which it is known what came; None before the first."""
+        """The newest data timestamp with a known outcome; None before the first."""
         if self.data_timestamp is None or self.attempted is None:
             return self.data_timestamp or self.attempted
         return max(self.data_timestamp, self.attempted)

@@ -69,7 +69,7 @@ RunDecision = RunGo | RunSkipped | RunWaits
 
 
 def graph_of(root: Task, tasks: Iterable[Task]) -> tuple[Member, ...]:
-    """What runs when `root` does, each after those that it comes after: started tasks, of which at
+    """What runs when `root` does, each after those that it comes after: started tasks for which at
     least one predecessor runs too. A suspended one is as if it were not there."""
     known = tuple(tasks)
     members = {root.name: Member(root, ())}
@@ -143,7 +143,7 @@ def next_tick_of(tasks: Iterable[Task], now: Timestamp) -> Timestamp | None:
 def run_decisions(
     runs: Sequence[TaskRun], warehouses: Mapping[str, Slots], busy: Mapping[str, int]
 ) -> tuple[RunDecision, ...]:
-    """What becomes of the scheduled runs among `runs`, which are all attempts of some runs of
+    """The decisions about the scheduled runs among `runs`, which are all attempts of some runs of
     graphs; `busy` is how much runs in each warehouse already. The oldest tick comes first."""
     newest = _newest_attempts(runs)
     taken = Counter(busy)

@@ -243,7 +243,7 @@ class Scheduler:
         return self._poll if wake is None else min(max(wake.since(now), 0.0), self._poll)
 
     def _move_unchanged(self, state: State, decisions: Sequence[Decision]) -> bool:
-        """Where many are due, those of which nothing is new are done at once, and with them those
+        """Where many are due, those without new data are done at once, and with them those
         that wait for nothing else. Each that is ready is looked at once for a tick."""
         ready = {d.dt: d.data_timestamp for d in decisions if _is_ready(d)}
         ready = {dt: t for dt, t in ready.items() if self._looked_at.get(dt) != t}

@@ -42,7 +42,7 @@ def new_nonce() -> int:
 
 
 def plan_fence(rows: Sequence[FenceRow], opened: HashRange, first: int) -> FencePlan:
-    """What opening a range does to the rows of its sink, of which no two overlap, before or after;
+    """What opening a range does to the rows of its sink; no two overlap, before or after;
     `first` is a `new_nonce` for where there is none.
 
     The newcomer begins at the checkpoint that all rows in its range have. DT-6123 where they

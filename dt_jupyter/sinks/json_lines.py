@@ -104,7 +104,7 @@ def _chunks(rows: pa.Table) -> Iterator[list[list[Any]]]:
 
 
 def from_line(line: str, binding: Binding) -> m.FromDriver:
-    """A driver's answer; DT-6120 for a line that is none, DT-6112 for an error that it tells."""
+    """A driver's answer; DT-6120 for an invalid line, DT-6112 for an error in it."""
     name, fields = _answered(line)
     try:
         return _answer(name, fields, binding)

@@ -55,7 +55,7 @@ class CatalogLog:
 
 
 def join_rows(rows: Sequence[FenceRow], opened: HashRange) -> list[FenceRow]:
-    """The rows of a recovery log, of which those in the range have one driver checkpoint where
+    """The rows of a recovery log; those in the range have one driver checkpoint where
     their runtimes are at one point: that of all of them."""
     touched = [row for row in rows if row.range.overlaps(opened) and row.checkpoint is not None]
     runtimes = [(row.checkpoint or {}).get("runtime") for row in touched]

@@ -95,7 +95,7 @@ def follow_files(source: FileSource, t: Timestamp, session: Session | None) -> b
     """Records the files as they are for the data timestamp `t`, unless a list of then or later is
     there. Without a `session`, whether one would be needed for it: nothing is recorded then.
 
-    Raises TableGone, DT-1145 for a file that is none of its format, DT-1146 for one in the wrong
+    Raises TableGone, DT-1145 for a file that does not have its format, DT-1146 for one in the wrong
     folder, DT-1147 where files are written while they are read, DT-1148 for a folder with a value
     of another type.
     """

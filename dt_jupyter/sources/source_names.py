@@ -308,8 +308,8 @@ class Sources:
         return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
 
     def record_files(self, source: Source) -> Source:
-        """A source that is files of which a list is kept from now on; any other as it is, and so
-        are all in a lake on other storage: a list is of one disk."""
+        """A source that is files with a list that is recorded from now on; any other as it is, and
+        so are all in a lake on other storage: a list is of one disk."""
         if source.kind is not SourceKind.FOREIGN or source.path is None or self.layout.place:
             return source
         relation = lookup(self.spark, source.name, temporary=False)

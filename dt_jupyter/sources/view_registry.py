@@ -230,7 +230,7 @@ class Publisher:
                     self.quarantine.lift(kind, each)
 
     def _table_entry(self, name: Name, path: str) -> TableEntry | None:
-        """None of a table of which Spark has more to say than that it is there."""
+        """None for a table about which Spark knows more than that it exists."""
         if self.sources.copies.holds(path) or not _is_known_to_spark(name):
             return None
         log = self.sources.logs[path]

@@ -1,4 +1,4 @@
-"""Start a session, of which the slow part can be begun in the background before.
+"""Start a session; its slow part can be started in the background before.
 
 PySpark does not know of a JVM on standby until a session of ours takes it: a session that the user
 makes gets a JVM of its own.

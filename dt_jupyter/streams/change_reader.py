@@ -151,7 +151,7 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
 
 
 def _promised(rel: Rel, sides: Mapping[str, Side]) -> str | None:
-    """The declared keys that the ids of a join are made of: its rows meet some that no interval
+    """The declared keys that the ids of a join are made of: its rows join some that no interval
     has, and that may have broken the promise before it. None: nothing was promised, or all was
     read."""
     if not any(map(combines, walk(rel))):

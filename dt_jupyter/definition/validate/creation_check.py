@@ -83,7 +83,7 @@ class Subject:
 
     @property
     def sizes(self) -> Sizes:
-        """What a refresh knows of its sources, for joins in the order that it takes."""
+        """What a refresh knows about its sources, for joins in the order that it takes."""
         types = {
             (s, f.name.lower()): f.dataType.simpleString()
             for s, schema in self.sources.items()

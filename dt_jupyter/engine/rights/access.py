@@ -438,7 +438,7 @@ class Access:
         schema, _, table = text.replace("`", "").rpartition(".")
         return bool(table) and self.sees(Name(schema or "default", table))
 
-    # -- what becomes of objects ------------------------------------------------------------------
+    # -- objects that are dropped, renamed or created ----------------------------------------------
 
     def forget_functions(self) -> None:
         """What was granted on functions that are gone is gone too."""

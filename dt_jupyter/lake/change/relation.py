@@ -287,7 +287,7 @@ def inserted(
     row_ids: bool = False,
 ) -> Relation:
     """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
-    of an updated row is none of them. Without `row_ids` the plan only adds files: else the feed
+    of an updated row is not one of them. Without `row_ids` the plan only adds files: else the feed
     distinguishes inserts from updates."""
     if isinstance(plan, Unchanged | Unreadable) or not row_ids:
         return relation(spark, log, plan, columns, view_prefix=view_prefix, row_ids=row_ids)

@@ -121,7 +121,7 @@ class SmallTables:
         among: pa.Table | None = None,
     ) -> pa.Table | None:
         """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
-        one of the values, and with `nulls` those where it is NULL; of rows that are none of `among`
+        one of the values, and with `nulls` those where it is NULL; of rows that are not in `among`
         some may be left out. None where there are too many values or rows, or delta-rs does not
         read the table as Spark does."""
         import pyarrow as pa
@@ -187,7 +187,7 @@ class SmallTables:
     def _kept_files(
         self, log: TableLog, version: int, columns: Sequence[str]
     ) -> VersionFiles | None:
-        """The files of a snapshot of which these columns may be kept. Raises as
+        """The files of a snapshot whose columns may be cached. Raises as
         `KeptColumns.rows` does."""
         metadata = log.metadata(version)
         if not metadata.is_plain:

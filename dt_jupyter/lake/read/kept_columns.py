@@ -241,8 +241,8 @@ class KeptColumns:
         constants: Constants,
         columns: Sequence[str],
     ) -> list[pa.Array]:
-        """The values of a row group, read where they are not kept; texts of which there are few
-        are places in a dictionary."""
+        """The values of a row group, read where they are not kept; texts with few distinct values
+        are indexes in a dictionary."""
         import pyarrow as pa
 
         footer, rows = file.footer, file.footer.rows[group]

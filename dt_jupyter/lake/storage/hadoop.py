@@ -137,7 +137,7 @@ class HadoopStorage:
             return self._jvm.org.apache.spark.sql.delta.storage.LogStore.apply(self._session)
 
     def keeps_apart(self, folder: str) -> bool:
-        """Delta's own log store for S3 knows of the writers of its process alone; one that the
+        """Delta's own log store for S3 only knows the writers of its process; one that the
         session is given is taken to know of all."""
         scheme = folder.partition(":")[0].lower()
         conf = self._session.sparkContext().conf()

@@ -46,7 +46,7 @@ class KafkaWriter:
         cluster.patiently(self._producer, self._producer.init_transactions)
 
     def _hear(self, problem: KafkaError | None, message: Any) -> None:
-        """What became of a message; of several the first says why."""
+        """The outcome of a message; of several the first says why."""
         self._lost = self._lost or problem
 
     def put(self, topic: str, key: bytes, value: bytes | None) -> None:

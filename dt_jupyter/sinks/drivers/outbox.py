@@ -1,4 +1,4 @@
-"""The outbox of a webhook: staged transactions, what became of their requests, and a fence.
+"""The outbox of a webhook: staged transactions, the outcomes of their requests, and a fence.
 
 Files of a task are `<sink>-<range>-<transaction>.jsonl`, a request a line, with a marker `.sent`
 next to it, and `<sink>-<range>.fence`. The marker stays when the transaction is sent, until the

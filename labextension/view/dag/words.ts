@@ -206,7 +206,7 @@ export function rowsText(node: GraphNode): string {
   return node.rows === null ? '' : `${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
 }
 
-/** What it is; of files, how many of which folder. */
+/** What it is; for files, their number and folder. */
 export function kindText({ kind, files }: GraphNode): string {
   return files ? oneLine(files) : KIND_WORDS[kind];
 }
@@ -254,7 +254,7 @@ function atLength(text: string): string {
   });
 }
 
-/** What became of a delivery, in a few words. */
+/** The outcome of a delivery, in a few words. */
 export function deliveryText(done: SinkDelivery): string {
   const counts = [
     `${exact(done.loaded)} loaded`,
@@ -302,7 +302,7 @@ function taskFacts(node: GraphNode, now: Now): NamedFact[] {
   ];
 }
 
-/** What became of a run, in a few words. */
+/** The outcome of a run, in a few words. */
 export function runText(run: TaskRunRow): string {
   const rows = run.rows === null ? '' : `, ${plural(run.rows, 'row')}`;
   return `${run.state} at ${utc(run.scheduled)}${rows}`;

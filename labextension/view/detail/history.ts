@@ -47,7 +47,7 @@ export interface Folding {
   readonly switched: (all: boolean) => void;
 }
 
-/** Rows, and a box that shows the quiet ones, of which it says how many they are. */
+/** Rows, and a box that shows the quiet ones, with their number. */
 export function folded<R>(
   rows: readonly R[],
   isQuiet: (row: R) => boolean,

@@ -35,7 +35,7 @@ function resultBlock(message: ResultMessage): HTMLElement {
   );
 }
 
-/** What failed, where in the query, of which row, and what to do. */
+/** What failed, where in the query, for which row, and what to do. */
 export function failureBlock({ at, error, expression, row, steps }: FailureMessage): HTMLElement {
   const part = (name: string, text: string | null): (HTMLElement | null)[] =>
     text === null ? [] : [h('dt', {}, name), h('dd', {}, h('code', {}, oneLine(text)))];

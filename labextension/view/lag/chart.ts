@@ -87,7 +87,7 @@ function idle([from, to]: Span, scale: Scale): SVGElement {
   return s('rect', { class: 'dtj-idle', x: n(x), width: n(until - x), ...tall });
 }
 
-/** Refreshes of which something lies in the picture. */
+/** Refreshes with a part in the picture. */
 function visible(refreshes: readonly Refresh[], scale: Scale): Refresh[] {
   const last = firstFrom(refreshes, scale.to, refresh => refresh.dataTimestamp);
   return refreshes
