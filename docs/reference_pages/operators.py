@@ -78,7 +78,7 @@ def operators_page() -> str:
         "## Refusals",
         "What a query has that no rule keeps: the reason's code in `REFRESH_MODE_REASON` of a "
         "table that is then recomputed (FULL), in DT-1107 where `REFRESH_MODE = INCREMENTAL` "
-        "was asked for, and in DT-3102 of a change query.",
+        "was requested, and in DT-3102 of a change query.",
         table(("code", "because", "what helps"), refusals),
         "Not deterministic (`NON_DETERMINISTIC`) is what Spark's plan says it of, as `rand()`, and "
         "`aes_encrypt` and `raise_error`. Functions of the moment "

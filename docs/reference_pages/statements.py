@@ -50,7 +50,7 @@ FORMS: tuple[Form, ...] = (
          "  [(column [COMMENT 'c'], …)] [option …] [CLUSTER BY (column, …)]\n"
          "  [FROZEN WHERE (condition) [BACKFILL FROM t]] AS query",
          "Registers a query, checks it, and fills the table. OR ALTER keeps the table and changes "
-         "what is another now. No refresh changes the rows of a frozen region; `BACKFILL FROM` "
+         "what has changed. No refresh changes the rows of a frozen region; `BACKFILL FROM` "
          "takes the first of them from a table. IMMUTABLE WHERE is another word for it.",
          "CREATE DYNAMIC TABLE daily TARGET_LAG = '5 minutes' AS SELECT day, count(*) AS n FROM "
          "orders GROUP BY day"),
@@ -168,7 +168,7 @@ FORMS: tuple[Form, ...] = (
     Form("SHOW TASKS", "SHOW TASKS [LIKE 'pattern']",
          "A row for each: when it runs next, and what keeps it from running.", "SHOW TASKS"),
     Form("CREATE ROLE", "CREATE ROLE [IF NOT EXISTS] r [COMMENT = '…']",
-         "A role without rights; `admin`, who may do all, and `public`, which everybody has, are "
+         "A role without rights; `admin`, who may do all, and `public`, which every role has, are "
          "always there.", "CREATE ROLE analyst"),
     Form("DROP ROLE", "DROP ROLE [IF EXISTS] r", "Refused while it owns something.",
          "DROP ROLE analyst"),
@@ -319,7 +319,7 @@ def _functions() -> str:
     scalar = [
         (
             code("SYSTEM$STREAM_HAS_DATA('s')"),
-            "whether a stream holds anything; looks at logs alone",
+            "whether a stream holds anything; reads only logs",
         ),
         (code("LAST_QUERY_ID()"), "the id of the last statement that wrote rows"),
     ]

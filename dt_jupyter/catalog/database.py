@@ -21,7 +21,7 @@ class Pulse(Protocol):
     """Tells whether a catalog was written to, by any process. One thread asks."""
 
     def beats(self) -> bool:
-        """Whether there was a commit since the last question, or the catalog is another one."""
+        """Whether there was a commit since the last question, or the catalog was replaced."""
 
     def close(self) -> None: ...
 

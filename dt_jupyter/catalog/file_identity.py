@@ -21,7 +21,7 @@ def file_id(path: Path) -> str:
 
 
 def is_copy(connection: Connection, path: Path) -> bool:
-    """Whether the file is another one than when it was last opened."""
+    """Whether the file was replaced since it was last opened."""
     known = connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == _KEY))
     return known not in (None, file_id(path))
 

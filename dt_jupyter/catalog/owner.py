@@ -56,5 +56,5 @@ def running(owner: Owner) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it runs, and belongs to somebody else
+        pass  # it runs, and belongs to another user
     return not owner.started or start_time(owner.pid) in (owner.started, "")

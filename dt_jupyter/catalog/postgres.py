@@ -289,7 +289,7 @@ class PostgresSchema:
         if state.startswith("28") or "password" in told:
             hint = "Give the password by PGPASSWORD or ~/.pgpass: it is written nowhere."
         elif state.startswith(_UNREACHED) or (not state and not isinstance(problem, OSError)):
-            hint = "Start the server, or look at the address, and run it again: nothing is lost."
+            hint = "Start the server, or check the address, and run it again: nothing is lost."
         return error("DT-5102", path=self.place, problem=told, hint=hint)
 
     def shared_time(self, clock: Clock) -> Timestamp:

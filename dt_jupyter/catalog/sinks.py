@@ -87,7 +87,7 @@ class SinkRows(SinkTasks):
 
     def create_sink(self, made: Sink) -> Sink:
         """DT-1105 if the name is taken by another sink; DT-3203 and DT-3211 for a stream that
-        somebody consumes. Claimed by this process."""
+        is being consumed. Claimed by this process."""
         with self._write() as connection:
             if self._find_sink(connection, made.name) is not None:
                 raise name_taken(Named.SINK, made.name)

@@ -284,7 +284,7 @@ class FilePulse:
         self._seen = self._version()
 
     def beats(self) -> bool:
-        """Whether there was a commit since the last question, or the file is another one."""
+        """Whether there was a commit since the last question, or the file was replaced."""
         now = _files(self._path)
         if now[0] is not None and now != self._connection.info[_FILES]:
             self._connection.invalidate()

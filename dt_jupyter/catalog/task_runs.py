@@ -51,7 +51,7 @@ class TaskRuns(TaskRows):
         tick: Timestamp,
     ) -> tuple[TaskRun, ...]:
         """A run of a graph, of tasks and the ids of those before each. Nothing where the tick is
-        done with already, or the task is another than it was."""
+        done with already, or the task has changed."""
         with self._write() as connection:
             if trigger is TaskTrigger.SCHEDULE and not self._take_tick(connection, root, tick):
                 return ()

@@ -28,10 +28,10 @@ _MOST = 500
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """`ordinal` is the newest row of the history, `standing` a value that is another one when the
-    graph, a stream, a sink, a task, a warehouse, a table or a pin is; `records` are (dynamic
-    table's id, refresh) in the order of their begin. `sinks` has by id a value that is another one
-    when the state of a sink is, or its last delivery; `tasks` of a task, or its last run."""
+    """`ordinal` is the newest row of the history, `standing` a value that changes when the
+    graph, a stream, a sink, a task, a warehouse, a table or a pin does; `records` are (dynamic
+    table's id, refresh) in the order of their begin. `sinks` has by id a value that changes
+    when the state of a sink does, or its last delivery; `tasks` of a task, or its last run."""
 
     ordinal: int
     standing: tuple[object, ...]

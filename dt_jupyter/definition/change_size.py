@@ -79,7 +79,7 @@ def _statements(delta: Rel) -> int:
 
 def size(rel: Rel, *, keys: bool = False) -> int:
     """The operators of a relation, and of the keys that restrict it; what is used several times
-    counts as often, and is looked at once."""
+    counts as often, and is visited once."""
     known: dict[int, int] = {}
 
     def measured(node: Rel) -> int:

@@ -123,7 +123,7 @@ def compile_query(
     relation, known, analysed = meaning.relation, meaning.known, meaning.types
     names = tuple(n for n, _, _ in definition.columns)
     types = tuple(t for _, t, _ in definition.columns)
-    if len(relation.columns) != len(names):  # of a text over columns that are others now
+    if len(relation.columns) != len(names):  # of a text over columns that have changed
         raise refuse(Refusal.EXPRESSION, what="it has another number of columns now")
     called = frozenset(f.name for f in definition.functions)
     once = compute_once(relation, called, analysed, on_change)

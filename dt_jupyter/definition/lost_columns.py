@@ -142,7 +142,7 @@ def _names(text: str, path: _Path) -> bool:
 
 
 def _lost_by_view(e: DTError, table: DynamicTable, sources: Sources) -> _Lost | None:
-    """A query that was understood, and names a column that there is not since a view is another:
+    """A query that was understood, and names a column that is gone since a view was replaced:
     the view had it."""
     column = _unresolved(e)
     if column is None:

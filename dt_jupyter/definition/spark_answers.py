@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _QUERY = "query"
-NO_PLAN, OTHER_QUERY = "no plan is stored", "the query, its columns or functions are others"
-OTHER_SESSION, MORE = "the session or Spark is another one", "more is asked"
+NO_PLAN, OTHER_QUERY = "no plan is stored", "the query, its columns or functions have changed"
+OTHER_SESSION, MORE = "the session or Spark has changed", "more is asked"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 
 
 def period_of(sink: Sink) -> float:
-    """Seconds between two looks at the source: a quarter of the lag, so that most of it is left
+    """Seconds between two checks of the source: a quarter of the lag, so that most of it is left
     for the delivery."""
     lag = sink.target_lag.seconds
     return DOWNSTREAM_SECONDS if lag is None else min(max(lag / 4, 0.25), 60.0)

@@ -173,7 +173,7 @@ class TableChanges:
         return self._begun(at, version, at.version) if self._moved(at, version) else None
 
     def _moved(self, at: SourceAt, version: int) -> bool:
-        """Whether rows or columns may be others than at a version."""
+        """Whether rows or columns may have changed since a version."""
         try:
             return may_change(at.log, version, at.version)
         except LakeError as e:
@@ -410,7 +410,7 @@ class TableChanges:
     def _require_unique(
         self, spark: SparkSession, at: SourceAt, version: int, rows: pa.Table
     ) -> None:
-        """DT-6130 where a key that came is now of two rows. A declared key was looked at by what
+        """DT-6130 where a key that came is now of two rows. A declared key was checked by what
         read the changes."""
         import pyarrow.compute as pc
 

@@ -115,7 +115,7 @@ class ViewChanges:
     # -- intervals --------------------------------------------------------------------------------
 
     def next(self, after: FrontierCheckpoint | None) -> ChangeInterval | None:
-        """As a `ChangeSource`. DT-6151 where the stream is another, DT-6152 where it cannot be
+        """As a `ChangeSource`. DT-6151 where the stream was replaced, DT-6152 where it cannot be
         read on."""
         at = self._at or self.look()
         assert at.stream is not None

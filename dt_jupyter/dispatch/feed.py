@@ -35,7 +35,7 @@ def hello(engine: Engine | None, *, starting: bool = False) -> HelloMessage:
 
 
 class EventFeed:
-    """Sends events to who listens, and a hello whenever the engine is another one.
+    """Sends events to who listens, and a hello whenever the engine is replaced.
 
     `engine_of` gives the engine that is open, if there is one, and `starting` says whether one is
     being opened. Without a listener nothing listens to the engine either.
@@ -92,7 +92,7 @@ class EventFeed:
         self._attach()
 
     def _attach(self) -> None:
-        """Listens to the engine that is open, as long as somebody listens here."""
+        """Listens to the engine that is open, as long as there are listeners here."""
         with self._lock:
             wanted = self._engine_of() if self._listeners else None
             if wanted is self._engine:

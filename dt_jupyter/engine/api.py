@@ -394,7 +394,7 @@ class Engine:
     ) -> str:  # fmt: skip
         """A stream on a table, view or dynamic table, or on a query, which is then kept as the
         view `NAME__source`; what was done for it. The one that is there stays as it is, where it
-        is the same; DT-1105 where it is another, unless `replace` begins it again. Errors:
+        is the same; DT-1105 where it differs, unless `replace` begins it again. Errors:
         DT-1101, DT-1105, DT-1119, DT-31xx, DT-41xx."""
         return streaming.create_stream(
             self._open(),
@@ -814,7 +814,7 @@ class Engine:
 
     def apply(self, plan: ScriptPlan) -> AppliedPlan:
         """Runs a plan, whole or not at all: what fails or is interrupted is undone. Gives what was
-        done, by object. DT-1138 where the definitions of the lake are others than when it was
+        done, by object. DT-1138 where the definitions of the lake have changed since it was
         made, with nothing done."""
         return apply_plan(self._open(), plan)
 

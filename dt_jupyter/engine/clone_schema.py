@@ -209,7 +209,7 @@ class SchemaCloner:
             taken = self._moved_contents(contents, original, taken, definition)
         made = replace(self.cloner.row(original, there, taken, {}), definition=definition)
         if self._is_replaced(old, taken):
-            made = replace(made, needs_reinit=Reason("SOURCE_REPLACED", "a source is another now"))
+            made = replace(made, needs_reinit=Reason("SOURCE_REPLACED", "a source was replaced"))
         step = making(made, None)
         record.will(step.kind, **step.facts)
         catalog.create(made)

@@ -102,7 +102,7 @@ def consume(
 ) -> int:
     """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
 
-    See `Engine.consume`. What is asked for is looked at first, whether or not there is data.
+    See `Engine.consume`. The request is checked first, whether or not there is data.
     """
     context.catalog.stream(stream)
     if into is not None:
@@ -176,7 +176,7 @@ def _view_of_query(context: Context, view: Name, subject: Name | str) -> Iterato
 
 
 def _kept_stream(context: Context, known: Stream, subject: Name | str, *, append_only: bool) -> str:
-    """What is said of a stream that is what is asked for; DT-1105 where it is another one."""
+    """What is said of a stream that is what is asked for; DT-1105 where it differs."""
     name = known.name
     context.access.require_stream(name)
     mode = "APPEND_ONLY" if append_only else "DEFAULT"

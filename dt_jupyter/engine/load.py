@@ -140,7 +140,7 @@ def _format(path: str) -> str:
 
 
 def _local_path(context: Context, path: str) -> Path | None:
-    """The file or folder that this process can look at; None where only Spark can. DT-1003 for one
+    """The file or folder that this process can read; None where only Spark can. DT-1003 for one
     that is not there, with one that has nearly its name."""
     if "://" in path or is_connect(context.spark):
         return None

@@ -84,7 +84,7 @@ def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
 
 def apply_plan(context: Context, plan: ScriptPlan) -> AppliedPlan:
     """Runs the steps of a plan, all or none; what each said. DT-1138 where the definitions of the
-    lake are others now, DT-1153 where a function of Python is not the script's."""
+    lake have changed, DT-1153 where a function of Python is not the script's."""
     if state_of(context) != plan.state:
         raise error("DT-1138")
     require_registered(plan)

@@ -304,7 +304,7 @@ class Scheduling:
         return {wait.dt: wait.reason for wait in waits}
 
     def waits(self) -> list[str]:
-        """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
+        """What waits, and for what: for a user, whether or not a scheduler runs here, or for
         another refresh."""
         catalog = self.port.graph.refresher.sources.catalog
         tables = {table.id: table.name for table in catalog.list()}

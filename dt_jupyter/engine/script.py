@@ -256,7 +256,7 @@ def _parse(context: Context, script: str, args: Mapping[str, Any]) -> _Parsed:
 
 def _replaced(variables: Variables, text: str, args: Mapping[str, Any]) -> str:
     """The text of a statement with the values of its variables, and with the names that its
-    IDENTIFIERs are: what it names is then seen by all that looks at names."""
+    IDENTIFIERs are: what it names is then seen by all that reads names."""
     return resolve_identifiers(variables.replace_in(text), args, strict=False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from dt_jupyter.model import DTError, error, system_error
 
 _CAUSES = 20
-"""Causes of causes that are looked at: an error may be its own."""
+"""Causes of causes that are followed: an error may be its own."""
 _LONGEST = 300
 _FILES = r"(?:IOException|FSError|FileSystemException|FileNotFoundException|OSError|DeltaError)"
 

@@ -52,7 +52,7 @@ VALUE_HINTS = {
     "NULL_MAP_KEY": "Filter NULLs out of the keys.",
     "DUPLICATED_MAP_KEY": "Make the keys distinct.",
     "INVALID_PARAMETER_VALUE": "Filter such rows out, or correct them.",
-    "USER_RAISED_EXCEPTION": "The query itself raises it: look at raise_error and assert_true.",
+    "USER_RAISED_EXCEPTION": "The query itself raises it: check raise_error and assert_true.",
 }
 """Conditions about values of rows, for which Spark may name the expression, and what to do."""
 HINTS = {

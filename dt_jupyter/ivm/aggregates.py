@@ -61,7 +61,7 @@ UNRULED = {
     "measure": "the aggregate that the measure means",
 }
 """Spark's other aggregates, with what to write instead: their result depends on the order of the
-rows within its own error, so that it is another one each time it is computed."""
+rows within its own error, so that it differs each time it is computed."""
 _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
     "timestamp_ntz", "string", "boolean",

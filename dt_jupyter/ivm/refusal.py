@@ -34,7 +34,7 @@ class Refusal(Enum):
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
     SAMPLE = (
-        "it has a TABLESAMPLE that is another one in each refresh",
+        "it has a TABLESAMPLE that differs in each refresh",
         "Add REPEATABLE (a number): a hash of each row then says whether it is in.",
     )
     TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source's current rows.")

@@ -1,4 +1,4 @@
-"""Alerts: what of a lake needs somebody, raised once for each episode, and cleared after it.
+"""Alerts: what in a lake needs attention, raised once for each episode, and cleared after it.
 
 Which there are, and which begin and end, are decided here, by values alone.
 """

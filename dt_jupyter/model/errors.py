@@ -386,7 +386,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "A package names its driver in the entry point group dt_jupyter.sinks."),
     ("DT-6150", "55000", "Sink {name} cannot continue from its position: {problem}.",
      "ALTER SINK {name} RESET delivers everything again."),
-    ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",
+    ("DT-6151", "55000", "The source of sink {name} was replaced: {problem}.",
      "ALTER SINK {name} RESET delivers everything of the new one; DROP SINK ends it."),
     ("DT-6152", "55000", "Sink {name} cannot continue from the offset of stream {stream}:
     {problem}.",

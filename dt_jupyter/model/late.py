@@ -25,7 +25,7 @@ class RemedyKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """Something to do with the table (or warehouse) `name`; `target_lag` in seconds, of RAISE_LAG.
-    `foreign`: the table is another one than that which is late."""
+    `foreign`: the table is not the one that is late."""
 
     kind: RemedyKind
     name: str = ""

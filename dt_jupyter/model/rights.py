@@ -20,7 +20,7 @@ from dt_jupyter.model.time import FIRST, Timestamp
 ADMIN = "admin"
 """Snowflake's is ACCOUNTADMIN; a lake has no account."""
 PUBLIC = "public"
-"""What is granted to it everybody has."""
+"""Every role has what is granted to it."""
 BUILT_IN = frozenset((ADMIN, PUBLIC))
 
 

@@ -127,7 +127,7 @@ class Tuning:
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."
     )
     sample_seconds: float = _limit(
-        0.25, "seconds", "Between two looks at the progress of running refreshes, for live views."
+        0.25, "seconds", "Between two reads of the progress of running refreshes, for live views."
     )
 
     def __post_init__(self) -> None:

@@ -121,7 +121,7 @@ class EngineNames:
             found = list(ask(engine.context))
         except Exception:
             # A name half typed, a source that is gone, a session that ended: no suggestion, and
-            # no trace in the middle of somebody's typing.
+            # no trace while a user types.
             found = []
         self._kept[key] = (now, found)
         return found

@@ -45,8 +45,8 @@ class Interrupted(KeyboardInterrupt):
 def show_errors(shell: Any, cancel: Callable[[], None] = lambda: None) -> None:
     """From now on; called again after Spark was imported, since its errors are known only then.
 
-    `cancel` ends the Spark jobs of a cell that was interrupted. A handler that somebody else has
-    set for errors of theirs is left alone.
+    `cancel` ends the Spark jobs of a cell that was interrupted. A handler that another extension
+    has set for errors of theirs is left alone.
     """
     if shell.custom_exceptions and DTError not in shell.custom_exceptions:
         return

@@ -65,7 +65,7 @@ class Chooser:
         return DefinitionExtender(self.sources, self.definer, self.compilations)
 
     def choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
-        """The action of a refresh that found this; nothing is recorded. `full`: somebody asks
+        """The action of a refresh that found this; nothing is recorded. `full`: a user asks
         for all rows to be recomputed, which a table whose rows may be wrong does anyway."""
         invalid, extended = seen.invalid, None
         if invalid is None and seen.evolved and table.frontier is not None:

@@ -103,7 +103,7 @@ def _anew(why: str) -> Reason:
 
 _REGION = Reason(
     "FROZEN_REGION_CHANGED",
-    "the frozen region is another, and the rows outside of it are computed again",
+    "the frozen region has changed, and the rows outside of it are computed again",
 )
 
 
@@ -115,7 +115,7 @@ def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Define
     if defined.mode is not table.effective_mode:
         return f"it is {defined.mode} now"
     if old.settings != new.settings:
-        return "the session's settings are others"
+        return "the session's settings have changed"
     digests = {f.name: f.digest for f in old.functions}
     if any(digests.get(f.name, f.digest) != f.digest for f in new.functions):
         return "a function that it calls was replaced"
@@ -161,7 +161,7 @@ def _derivable(
     if table.definition.frozen is not None or frozen:
         raise Underivable("its frozen rows do not follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:
-        raise Underivable("its hidden state would be another")
+        raise Underivable("its hidden state would differ")
     if set(old.public.stage.sources) != set(new.public.stage.sources):
         raise Underivable("its groups would count other rows")
     found = derivation(

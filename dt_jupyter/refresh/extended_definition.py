@@ -124,9 +124,9 @@ def _new_columns(
     if before.values_of_rows or now.values_of_rows:
         raise Underivable("its rows have values of functions that no query gives again")
     if [s.stage for s in before.stages[:-1]] != [s.stage for s in now.stages[:-1]]:
-        raise Underivable("its hidden state would be another")
+        raise Underivable("its hidden state would differ")
     if not all(isinstance(c.public.stage.top, Bag) for c in (before, now)):
-        raise Underivable("its groups would be others")
+        raise Underivable("its groups would differ")
     public = [tuple(n for n, _, _ in d.columns) for d in (old, defined.definition)]
     names = find_null_outputs(
         NamedColumns(before.relation, public[0]), NamedColumns(now.relation, public[1]), added

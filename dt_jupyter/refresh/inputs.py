@@ -169,7 +169,7 @@ class Reading:
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
-    """Rows that were looked at on the driver."""
+    """Rows that were read on the driver."""
     all_local: bool = True
     _computed: dict[str, _Computed] = field(default_factory=dict)
     _changed_rows: dict[str, int | None] = field(default_factory=dict)

@@ -45,7 +45,7 @@ class Look:
     """The state of a dynamic table's world at a data timestamp.
 
     `sources`, `views` and `functions` are as they are now; `plans` say how each source changed
-    since the table's frontier (by id); `evolved` that the columns of a source may be others, or,
+    since the table's frontier (by id); `evolved` that the columns of a source may have changed, or,
     as `reworded` says, the text of a view; `invalid` why the stored rows may be wrong. `resolved`:
     the base tables whose versions at that time are not on record, which the refresh is to record.
     """

@@ -308,7 +308,7 @@ class _Again:
     def _contents(
         self, spark: SparkSession, folder: Path, version: int, log: TableLog
     ) -> DataFrame:
-        """The public rows of a version; where its columns were others, in those of the
+        """The public rows of a version; where its columns were different, in those of the
         definition as far as they are the same."""
         stored = log.metadata(version).columns
         shown = where_visible(stored)

@@ -1,7 +1,7 @@
 """Old rows in the schema of now: for each column of now an expression over those of then.
 
 Columns are followed as Delta knows them: by id where both schemas have ids, by the name in the
-files where then had none, by name where the table is another one now.
+files where then had none, by name where the table was replaced.
 Source: the table spec's time travel (projection by field id), and Delta's protocol, column mapping.
 """
 
@@ -43,7 +43,7 @@ def as_now(then: Metadata, now: Metadata, table: object = "the table") -> tuple[
     """The public columns of `now`, each as an expression over the columns of `then`.
 
     A column that came later is NULL, one that went is left out, a renamed one is followed, a
-    widened one is cast. DT-4105 where a column's type is another one, no widening of the old.
+    widened one is cast. DT-4105 where a column's type has changed, but not by widening.
     """
     return values_now(then, now, [f["name"] for f in _public(now)], table)
 

@@ -88,13 +88,13 @@ class Events:
         return lambda: self._stop(own)
 
     def changed(self) -> None:
-        """What is seen of the lake is another from now on, though it is as it was: of another
+        """The visible part of the lake changes from now on, though the lake does not: for another
         role."""
         self._tell(self._listeners, Event(Happened.CHANGED, self._clock.now()))
 
     @property
     def heard(self) -> bool:
-        """Whether somebody listens."""
+        """Whether there are listeners."""
         return bool(self._listeners)
 
     def close(self) -> None:

@@ -52,7 +52,7 @@ class Wait:
 
     @property
     def is_held(self) -> bool:
-        """Whether it waits for somebody to do something, and not for a refresh to end."""
+        """Whether it waits for a user's action, and not for a refresh to end."""
         return self.reason.code in _HELD
 
 

@@ -96,7 +96,7 @@ class Slots:
 
     @property
     def rests(self) -> bool:
-        """Whether work waits for somebody to resume it."""
+        """Whether work waits for a user to resume it."""
         return self.suspended and not self.auto_resume
 
 

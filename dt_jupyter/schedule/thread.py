@@ -41,7 +41,7 @@ class SchedulerPort(Protocol):
         """Record the skip."""
 
     def wait(self, wait: Wait) -> None:
-        """Record that it waits for somebody to do something; once for each time that it begins
+        """Record that it waits for a user's action; once for each time that it begins
         to."""
 
     def rest(self, decisions: Sequence[Decision]) -> None:
@@ -244,7 +244,7 @@ class Scheduler:
 
     def _move_unchanged(self, state: State, decisions: Sequence[Decision]) -> bool:
         """Where many are due, those without new data are done at once, and with them those
-        that wait for nothing else. Each that is ready is looked at once for a tick."""
+        that wait for nothing else. Each that is ready is checked once for a tick."""
         ready = {d.dt: d.data_timestamp for d in decisions if _is_ready(d)}
         ready = {dt: t for dt, t in ready.items() if self._looked_at.get(dt) != t}
         due = _with_readers(state, decisions, ready)
@@ -343,6 +343,6 @@ class Scheduler:
     def _report(self, problem: Exception) -> None:
         try:
             self._port.report(problem)
-        except Exception as second:  # what reports is broken too, and still somebody must see it
+        except Exception as second:  # what reports is broken too, and still it must be seen
             seen = (type(second), second, second.__traceback__, threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(seen))

@@ -16,7 +16,7 @@ cost more than the shorter lag is worth."""
 WAVE_SECONDS = 15.0
 """Seconds after which a wave is over, whatever it waits for: ticks go on."""
 _PAUSE = 0.02
-"""Between two looks at ten logs: a look at one takes some microseconds."""
+"""Between two checks of ten logs: a check of one takes some microseconds."""
 _LOGS = 10
 
 
@@ -88,7 +88,7 @@ class Waves:
         return node.id in self._wave and (settled is None or settled < self._time)
 
     def end(self) -> None:
-        """Somebody else starts the refreshes."""
+        """Another process starts the refreshes."""
         self._seen.clear()
         self._news.clear()
         self._wave = frozenset()

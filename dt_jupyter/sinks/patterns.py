@@ -107,7 +107,7 @@ class RemoteAuthoritative(_Loading):
     @abstractmethod
     def prepare(self, runtime_checkpoint: m.Checkpoint) -> None:
         """All rows and the checkpoint are in an open transaction of the store; DT-6122 where the
-        fence is another's."""
+        fence belongs to another."""
 
     @abstractmethod
     def commit(self) -> None:

@@ -82,7 +82,7 @@ def _gone(log: TableLog, old: int, new: int | None) -> str | None:
 
 
 def _tell(look: Callable[..., str | None], *of: Any) -> str | None:
-    """What a look at files finds; a log that does not reach them means the same."""
+    """What a check of files finds; a log that does not reach them means the same."""
     try:
         return look(*of)
     except LakeError as e:

@@ -32,7 +32,7 @@ def noticed(
 ) -> DynamicTable:
     """The table, with the reason why it is computed again where its own log is broken; of what
     is gone recovery says so. `whole` reads the commits since the last checkpoint; without it, only
-    what a refresh looks at anyway."""
+    what a refresh reads anyway."""
     if table.sequence == 0 or is_to_mend(table):
         return table
     paths = [(layout.public(table.id), BROKEN)]

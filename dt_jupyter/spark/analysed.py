@@ -1,6 +1,6 @@
 """Statements analysed by Spark before they are run, and what their plans read and write.
 
-Over Spark Connect there is no plan to look at: see `modes.is_connect`.
+Over Spark Connect there is no plan to read: see `modes.is_connect`.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def spare_seconds(environ: Mapping[str, str]) -> float | None:
 
 
 def _is_common(name: str) -> bool:
-    """Whether a variable is another's too, rather than one process's or one terminal's own."""
+    """Whether a variable is shared, rather than one process's or one terminal's own."""
     return not name.startswith(_OF_A_PROCESS) and name not in _OF_A_TERMINAL | _OF_PYSPARK
 
 

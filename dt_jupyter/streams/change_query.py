@@ -365,7 +365,7 @@ class Changes:
         self, found: Found, name: str, at: _Start, end: _Start | None
     ) -> dict[str, tuple[int, int]]:
         """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
-        it is another table than it was."""
+        the table was replaced."""
         now = self.now()
         self.sources.publications.await_end()
         resolver = Resolver(self.sources.catalog, now)

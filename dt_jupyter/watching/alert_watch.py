@@ -35,7 +35,7 @@ from dt_jupyter.schedule import awake_since, held_lags
 from dt_jupyter.watching.alert_handlers import AlertFunction, AlertHandler
 
 _LOOK_SECONDS = 2.0
-"""How long after a change of the lake it is looked at again, at the least."""
+"""How long after a change of the lake it is checked again, at the least."""
 _LATE_SECONDS = 10.0
 _STREAM_SECONDS = 60.0
 _SINK_SECONDS = 10.0
@@ -252,7 +252,7 @@ def _refused(sink: Sink, now: Timestamp) -> Alert:
 def stream_problem(
     standing: Callable[[Stream], tuple[tuple[Source, ...], str | None]],
 ) -> StreamProblem:
-    """One that cannot even be looked at says nothing of itself."""
+    """One that cannot even be read has no problem to report."""
 
     def problem(stream: Stream) -> str | None:
         try:

@@ -1,4 +1,4 @@
-"""How far a call is that somebody waits for: its steps, Spark's jobs, rows and seconds."""
+"""The progress of a call that a user waits for: its steps, Spark's jobs, rows and seconds."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ class ReportMessage:
 @dataclass(frozen=True, slots=True)
 class CardMessage:
     """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
-    guards of the creation looked at and what was altered on the sources; `held_back` is that of its
+    guards of the creation checked and what was altered on the sources; `held_back` is that of its
     node."""
 
     name: str

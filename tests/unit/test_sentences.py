@@ -74,6 +74,11 @@ ODD = {
     r"\bmakes? do\b": "is enough",
     r"\bmend(?:s|ed|ing)?\b": "repair, fix",
     r"\bforetold\b": "simulated",
+    r"\b(?:some|any|every)body\b": "a user, every role, any process",
+    r"\blook(?:s|ed)? at\b": "reads, checks",
+    r"\bbec[ao]mes? of\b": "the outcome of, the effect on",
+    r"\b(?:is|are|was|were|be) (?:others|another one)\b": "has changed, differs, was replaced",
+    r"\blets? go of\b": "releases",
 }
 """Words of no field, and better ones: in messages, docstrings, comments and pages."""
 LEFT: dict[str, int] = {}

@@ -75,7 +75,7 @@ class Access:
 
     @property
     def guarded(self) -> bool:
-        """Whether Spark's plans are looked at before they run."""
+        """Whether Spark's plans are checked before they run."""
         return self.bound or self.shared is not None
 
     @property
@@ -141,7 +141,7 @@ class Access:
         return not self.bound or self.book.holds(self.role, right, on)
 
     def require_warehouse(self, right: Right, name: str) -> None:
-        """As `require`; everybody may use the warehouse default."""
+        """As `require`; every role may use the warehouse default."""
         if self.bound and (name, right) != (DEFAULT_WAREHOUSE, Right.USAGE):
             require(self.book, self.role, right, Securable.of(Named.WAREHOUSE, name))
 
@@ -410,7 +410,7 @@ class Access:
 
     def run_told(self, run: TaskRun) -> TaskRun:
         """A run without its error's text, for who does not own the task: it runs by the rights of
-        its owner, and what it reads may be others' rows."""
+        its owner, and what it reads may be rows of others."""
         if run.message is None or run.code is None or self.may_task(Right.OWNERSHIP, run.name):
             return run
         return replace(

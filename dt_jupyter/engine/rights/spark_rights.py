@@ -220,7 +220,7 @@ class SparkRights:
         return [qualify_text(self.access.spark, path) for path in locations(parsed)]
 
     def _require_place(self, path: str, role: str) -> None:
-        """A table that somebody makes lies in no other's folder: DT-5208."""
+        """A role may not create a table in the folder of another role: DT-5208."""
         if role != ADMIN and self._of_the_lake(path):
             raise error("DT-5208", role=role, path=path)
 

@@ -64,7 +64,7 @@ LOST = "LOST"
 """The operation of a commit that replaces versions that cannot be read any more."""
 
 FILES_CHANGED = "FILES CHANGED"
-"""The operation of a version of a list of files in which one is another, or gone."""
+"""The operation of a version of a list of files in which one has changed, or is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def plan_changes(
 
 
 def may_change(log: TableLog, after: int, upto: int, *, evolving: bool = False) -> bool:
-    """Whether the plan for (after, upto] is another than Unchanged; looked for from the newest
-    commit on, since mostly that one tells."""
+    """Whether the plan for (after, upto] is not Unchanged; looked for from the newest
+    commit on, since mostly that one decides."""
     if after == upto:
         return False
     try:

@@ -457,8 +457,8 @@ class TableLog:
 
     def size(self, version: int | None = None) -> TableSize:
         """Of a snapshot, by default the newest; its files are listed (delta-rs) where the commits
-        since the last one that was asked for do not tell. NotSupported for a table that is another
-        one to delta-rs, whether it lists it now or later."""
+        since the last one that was asked for do not say. NotSupported for a table that is a
+        different one to delta-rs, whether it lists it now or later."""
         require_openable(self.path)
         self._update(version)
         with self._lock:

@@ -29,7 +29,7 @@ _ASIDE = ".broken"
 
 
 def require_whole(log: TableLog) -> None:
-    """LogBroken, TableGone where the newest version cannot be read to its last action; looks at the
+    """LogBroken, TableGone where the newest version cannot be read to its last action; reads the
     commits since the newest checkpoint."""
     log.metadata()
     folder, newest = log.path / "_delta_log", log.version()

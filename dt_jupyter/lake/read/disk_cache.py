@@ -47,7 +47,7 @@ class DiskCache:
     """Versions by table, to be written down."""
     _bytes: int = 0
     _room: int = 0
-    """So many bytes are written before the folder is looked at again."""
+    """This number of bytes is written before the folder is measured again."""
     _swept: bool = False
     _looked: bool = False
     _quiet_at: float = 0.0
@@ -78,7 +78,7 @@ class DiskCache:
         return found
 
     def _is_own(self) -> bool:
-        """Whether the folder may be read; looked at once."""
+        """Whether the folder may be read; checked once."""
         if not self._looked:
             try:
                 self._files.require_own()

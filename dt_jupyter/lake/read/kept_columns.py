@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILES_PER_BYTE = 4
-"""So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
-many in memory are expected for one in files."""
+"""This number of bytes of files for one of some of their columns is searched, and of nested columns
+this number in memory is expected for one in files."""
 _LOOKED_UP_BYTES = 16 << 20
 _LOOKED_UP_ROWS = 20_000
 _SEARCHED = 20_000

@@ -1,4 +1,4 @@
-"""The places of a column's values in their order: few values are found without a look at all."""
+"""The places of a column's values in their order: few values are found without a scan."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The rows of a version in an order that never changes, a bounded range at a time, read from the
-files themselves: neither Spark nor a second look at what was read before."""
+files themselves: without Spark, and without reading anything twice."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class VersionFile(FileRows):
 
 @dataclass(frozen=True)
 class VersionFiles:
-    """The files of a table at a version. What asks for more than their `bytes` looks at each of
+    """The files of a table at a version. What needs more than their `bytes` opens each of
     them, once, and raises ArrowException and OSError."""
 
     log: TableLog
@@ -187,7 +187,7 @@ class VersionFiles:
 
     @property
     def held_bytes(self) -> int:
-        """About the memory of what it holds when it has looked at its files."""
+        """About the memory of what it holds when it has opened its files."""
         return ACTION_BYTES * len(self.actions) + sum(f.bytes for f in self.footers)
 
     @property

@@ -178,7 +178,7 @@ class HadoopStorage:
 
     def _system(self, path: str) -> tuple[Any, Any]:
         """Hadoop keeps one for each host, as the session's settings were when it was first asked
-        for; so does this, as to make the settings takes longer than to look at a file."""
+        for; so does this, as to make the settings takes longer than to check a file."""
         at, host = self._hadoop.Path(path), path.partition("://")[::2]
         key = host[0], host[1].partition("/")[0]
         system = self._systems.get(key)

@@ -193,7 +193,7 @@ def _parsed(ddl: str) -> StructType:
 def register(spark: SparkSession, name: Name, path: TablePath) -> None:
     """Make the table at `path`, which may be on other storage, known by name in the session's
     catalog. What the session knows by that name stays: to drop a managed table would be to delete
-    its rows. NameTaken where it is another one."""
+    its rows. NameTaken where it is a different one."""
     known, folder = lookup(spark, name), _real(path)
     if known is not None and known.location is not None and _is_gone(known.location):
         spark.sql(f"DROP TABLE {name.sql}")  # of a lake that was moved: there is nothing to lose

@@ -2,7 +2,7 @@
 
 As a folder of files (`files`), but what is staged is applied by one commit of the table, which has
 the transaction's number under an id of the task: a number that the table has is not applied again.
-`_manifest.json` says whose the table is; Delta's readers do not look at it.
+`_manifest.json` says whose the table is; Delta's readers do not read it.
 """
 
 from __future__ import annotations
