@@ -84,7 +84,7 @@ export class KernelClient {
     return this._requests.ask(question, request => wire.send(request));
   }
 
-  /** Something happened to the kernel or its connection, or somebody looks at it. */
+  /** Something happened to the kernel or its connection, or a view of it is shown. */
   signal(signal: PhaseSignal): void {
     const { phase, open } = step(this._phase, signal);
     if (phase === this._phase && !open) {
@@ -147,7 +147,7 @@ export class KernelClient {
     }
   }
 
-  /** The first hello says that there is somebody to ask. */
+  /** The first hello says that requests will be answered. */
   private _told(data: unknown): void {
     const message = messageOf(data);
     if (message?.type === 'event') {

@@ -15,7 +15,7 @@ export type Phase =
   | { readonly is: 'dead' };
 
 /**
- * `look`: somebody wants to see this kernel. `greeted`: it has just loaded the extension. `closed`:
+ * `look`: a view wants to show this kernel. `greeted`: it has just loaded the extension. `closed`:
  * it closed a comm of ours, which is how it answers when it knows nothing of us.
  */
 export type Signal =

@@ -83,7 +83,7 @@ export class Board {
     this.seen(this._seen);
   }
 
-  /** Whether the board is seen: a pane is made when it is first looked at. */
+  /** Whether the board is seen: a pane is made when it is first shown. */
   seen(seen: boolean): void {
     this._seen = seen;
     let pane = this._panes.get(this._tab);

@@ -1,4 +1,4 @@
-/** Graphs to look at and to test with: a shop of ten nodes in all states, and large random ones. */
+/** Graphs to view and to test with: a shop of ten nodes in all states, and large random ones. */
 import type {
   GraphMessage,
   GraphNode,

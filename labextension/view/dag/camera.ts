@@ -1,4 +1,4 @@
-/** Where the graph is looked at from: screen = world × scale + offset, in pixels. */
+/** The view of the graph: screen = world × scale + offset, in pixels. */
 import type { Point, Size } from './layout/index';
 
 export interface Camera {

@@ -1,4 +1,4 @@
-/** The card of a node: an empty box that is filled when somebody first looks at it from near. */
+/** The card of a node: an empty box that is filled when it is first shown from near. */
 import { h } from '../elements/dom';
 import { actionGlyph, icon, stateGlyph } from '../icons/marks';
 import { oneLine } from '../elements/text';
@@ -23,7 +23,7 @@ export function cardSize(node: GraphNode): Size {
   return { width: Math.min(width * WIDENED, Math.max(width, wanted)), height };
 }
 
-/** The lines of a card that was looked at. */
+/** The lines of a card that was shown. */
 interface Inside {
   readonly sign: HTMLElement;
   readonly name: HTMLElement;

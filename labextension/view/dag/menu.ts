@@ -17,7 +17,7 @@ export interface MenuEvents {
   ask(ask: 'verify' | 'failure'): Promise<LiveMessage>;
   /** An answer came: the box has another size. */
   grown(): void;
-  /** Another node is to be looked at. */
+  /** Another node is to be shown. */
   go(name: string): void;
 }
 

@@ -270,7 +270,7 @@ export class Scene {
 
   // places
 
-  /** Lay the shape out, if it is another one than is shown; whether it is. */
+  /** Lay the shape out, if it differs from the one that is shown; whether it does. */
   private layOut(hold: string | null): boolean {
     const before = hold === null ? undefined : this.layout.boxes.get(hold);
     if (!this.reshape(before !== undefined)) {

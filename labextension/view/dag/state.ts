@@ -40,7 +40,7 @@ export interface State {
   /** The one node in the order of tabs. */
   readonly roving: string | null;
   readonly hovered: string | null;
-  /** What is searched for, what was found, and which of that is looked at (-1: none). */
+  /** What is searched for, what was found, and which of that is shown (-1: none). */
   readonly text: string;
   /** Whether a badge searches: by state alone, and for as long as there is such a node. */
   readonly badge: boolean;
@@ -87,7 +87,7 @@ export function firstState(live: boolean, rightward: boolean | null): State {
   };
 }
 
-/** The match that is looked at. */
+/** The match that is shown. */
 export function matchOf({ matches, match }: State): string | undefined {
   return match < 0 ? undefined : matches?.[match];
 }

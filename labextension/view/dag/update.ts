@@ -272,7 +272,7 @@ function startSearch(state: State, text: string, badge: boolean, now: Now): Stat
 }
 
 /**
- * Search again for the same text; the match that is looked at stays so, if it still is one. What a
+ * Search again for the same text; the match that is shown stays so, if it still is one. What a
  * badge searches for is gone with its last node.
  */
 function search(state: State, now: Now): State {

@@ -1,6 +1,6 @@
 /**
  * Rows as a grid: sorted by a heading, filtered by a text, walked by the arrow keys, copied and
- * downloaded. What is not looked at is not drawn.
+ * downloaded. What is not visible is not drawn.
  */
 import { csv } from './csv';
 import { h } from './dom';

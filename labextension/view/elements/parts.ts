@@ -149,7 +149,7 @@ function underlined(line: string, at: { column: number; length: number }): (stri
   ];
 }
 
-/** What somebody can read of whatever was thrown. */
+/** A readable text for whatever was thrown. */
 export function sentence(thrown: unknown): string {
   return clean(thrown instanceof Error ? thrown.message : String(thrown));
 }

@@ -241,7 +241,7 @@ export class Simulator {
     this._timer = setTimeout(() => this._ask(), DEBOUNCE);
   }
 
-  /** What somebody is typing is not written over. */
+  /** What the user is typing is not overwritten. */
   private _show(control: Control, write: boolean): void {
     const { range, number, output } = this._controls.get(control.key)!;
     const value = this._settings[control.key];

@@ -12,7 +12,7 @@ import type { EventMessage, Mark, TableRowsMessage } from '../wire';
 const WIDTH = 720; // if the width of the place is unknown
 
 export interface LiveRows extends View<TableRowsMessage> {
-  /** Rows may be others than those that are shown. */
+  /** Rows may differ from those that are shown. */
   refresh(): void;
   /** Of this table, or of what it reads where that is no table. */
   happened(event: EventMessage): void;
