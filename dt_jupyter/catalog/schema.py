@@ -48,7 +48,7 @@ _parse = lru_cache(maxsize=16_384)(Timestamp.parse)
 
 def stored_moment(value: Timestamp) -> str:
     """The stored form; a counter of more than nine digits would not sort, and cannot happen
-    unless the wall clock stood still for a thousand million readings."""
+    unless the wall clock did not advance for a thousand million readings."""
     if value.logical > _MOST:
         raise ValueError(f"the logical counter {value.logical} is out of range")
     iso = value.datetime.replace(tzinfo=None).isoformat(timespec="microseconds")

@@ -311,7 +311,7 @@ def _bytes(path: Path) -> int:
 
 
 def _require_whole(engine: Engine, path: Path) -> None:
-    """DT-5102 for a file that was put beside the write-ahead log of another file."""
+    """DT-5102 for a file that was put next to the write-ahead log of another file."""
     with engine.connect() as connection:
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     if found != "ok":

@@ -351,8 +351,8 @@ class Engine:
 
         `at` and `end`: a datetime or ISO text is a time, an int a version, a timedelta a distance
         from now, a TimePoint what AT (…) is in SQL; without `at` the oldest retained version,
-        without `end` now. `append_only`: the rows as first inserted, whatever became of them.
-        Errors: DT-1101, DT-31xx, DT-41xx.
+        without `end` now. `append_only`: the rows as first inserted, whatever happened to them
+        later. Errors: DT-1101, DT-31xx, DT-41xx.
         """
         found = self.change_rows(name, at, end, append_only=append_only)
         warn(found.query.notes)

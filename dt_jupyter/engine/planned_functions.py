@@ -1,4 +1,5 @@
-"""Functions of Python in a plan: those that the comments of a script register, beside the lake's.
+"""Functions of Python in a plan: those that the comments of a script register, in addition to the
+lake's.
 
 A script registers none itself: what is in a comment is run by its reader, never by a plan.
 """

@@ -26,7 +26,7 @@ def define_anew(
     spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look, choice: Choice
 ) -> Defined | None:
     """The definition analysed over its sources at the frontier that was seen, where all rows are
-    computed and a source or view is another one or has other columns; else None."""
+    computed and a source or view was replaced or has other columns; else None."""
     if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
         return None
     old = table.definition

@@ -314,14 +314,14 @@ class Reduction:
             self._bound(mark, first.name, interval)
 
     def _compare(self, comparison: ChangeComparison) -> None:
-        """Rows at hand that compare alike with all of a change are left out."""
+        """Rows in memory that compare the same with all of a change are left out."""
         mark = comparison.scan.source
         interval = self._interval(comparison) if mark in self.found else None
         if interval is not None:
             self._bound(mark, comparison.name, interval)
 
     def _select_between(self, compared: Sequence[ChangeComparison]) -> bool:
-        """The rows that do not compare alike with all of a change come to hand; whether there are
+        """Loads the rows that do not compare the same with all of a change; whether there are
         any such."""
         for comparison in compared:
             mark = comparison.scan.source

@@ -1,5 +1,5 @@
 """Which lakes a Spark session has been opened on: what one that was closed left by name is
-forgotten when another is opened, so that each is found as a session of its own would find it.
+forgotten when another is opened, so that each is found as a separate session would find it.
 
 As long as no other lake is opened the names stay: who has closed an engine may read on.
 """

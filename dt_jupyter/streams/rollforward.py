@@ -38,7 +38,7 @@ from dt_jupyter.spark import mounted_place
 
 
 class TransactionWarning(UserWarning):
-    """What became of a transaction whose process is gone."""
+    """The outcome of a transaction whose process is gone."""
 
 
 @dataclass(frozen=True)

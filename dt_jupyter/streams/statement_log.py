@@ -209,7 +209,7 @@ class StatementLog:
         self.handlers[step.kind](step.facts)
 
     def _undo(self, steps: Sequence[StatementStep]) -> None:
-        """Each, whatever becomes of the others."""
+        """Each, whatever the outcome of the others."""
         run_all(partial(self._handle, s) for s in reversed(steps))
 
 

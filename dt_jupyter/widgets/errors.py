@@ -67,7 +67,7 @@ def error_text(message: ErrorMessage) -> str:
 
 def query_lines(message: ErrorMessage) -> list[QueryLine]:
     """The lines around the place, cleaned for showing; a place that extends to the next line is
-    underlined to the end of its own, and one past the text at its end."""
+    underlined to the end of its line, and one past the text at its end."""
     if not message.query or not message.underline:
         return []
     lines = message.query.replace("\r\n", " \n").split("\n")

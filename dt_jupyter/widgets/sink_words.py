@@ -26,7 +26,7 @@ def stored_text(sink: SinkStanding) -> str:
 
 
 def delivery_text(done: SinkDelivery) -> str:
-    """What became of a delivery, in a sentence."""
+    """The outcome of a delivery, in a sentence."""
     counts = (
         f"{done.loaded:,} loaded", f"{done.stored:,} stored", f"{done.deleted:,} deleted",
         f"{done.bytes:,} B",

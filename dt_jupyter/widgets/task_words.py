@@ -21,7 +21,7 @@ def written_text(task: TaskStanding) -> str:
 
 
 def run_text(done: TaskRunRow) -> str:
-    """What became of a run, in a sentence."""
+    """The outcome of a run, in a sentence."""
     took = duration((done.end - done.start).total_seconds()) if done.start and done.end else ""
     rows = count_of(done.rows, "row") if done.rows is not None else ""
     told = ", ".join(filter(None, (took, rows)))

@@ -306,7 +306,7 @@ class SinkMessage:
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
     """The state of a task: the statement that makes it, what it comes after, what it reads and
-    writes as far as its text tells, and its newest runs. `error` is of its last run."""
+    writes as far as its text shows, and its newest runs. `error` is of its last run."""
 
     name: str
     node: GraphNode

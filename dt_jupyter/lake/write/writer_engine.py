@@ -2,7 +2,7 @@
 new file: what a commit costs depends on the change, and not on the files that it touches.
 
 Small files, and those with most rows deleted, are rewritten with the new rows, so
-that a table has few files however many commits it gets: each merges what is smaller than all before
+that a table has few files after any number of commits: each merges what is smaller than all before
 it together. If the place of stored rows cannot be found from cached columns, another writer merges.
 """
 
