@@ -212,7 +212,7 @@ class RowsMessage:
 @dataclass(frozen=True, slots=True)
 class TableRowsMessage:
     """The first rows of a table `at` a time, at most `limit`, each with its change since
-    it since the point that was asked for. `table_version` is None of a view; one
+    the point that was asked for. `table_version` is None of a view; one
     that is not `dynamic` changes without being refreshed. `chart` are the columns
     that are drawn: across, and up."""
 
