@@ -22,7 +22,7 @@ from dt_jupyter.model import Name
 @dataclass(frozen=True)
 class RegisteredKind:
     """A table of the catalog whose rows are registered; `columns` are those that are stored nowhere
-    else, `key` among them: not those that the logs of tables have.
+    else, `key` among them: not those that the logs of tables have."""
 
     table: str
     key: tuple[str, ...]

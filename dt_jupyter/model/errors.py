@@ -388,8 +388,8 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "ALTER SINK {name} RESET delivers everything again."),
     ("DT-6151", "55000", "The source of sink {name} was replaced: {problem}.",
      "ALTER SINK {name} RESET delivers everything of the new one; DROP SINK ends it."),
-    ("DT-6152", "55000", "Sink {name} cannot continue from the offset of stream {stream}:
-    {problem}.",
+    ("DT-6152", "55000", "Sink {name} cannot continue from the offset of stream {stream}: "
+     "{problem}.",
      "CREATE OR REPLACE STREAM {stream}, with SHOW_INITIAL_ROWS = TRUE for all rows, and "
      "ALTER SINK {name} RESET."),
 )  # fmt: skip

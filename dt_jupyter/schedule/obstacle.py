@@ -50,8 +50,7 @@ def _own(node: Node) -> _Root | None:
         why = f": {node.suspension}" if node.suspension else "."
         return _Root(node.id, "UPSTREAM_SUSPENDED", node.name, f"is suspended{why}")
     if not node.scheduler_enabled:
-        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is only refreshed by a
-        statement.")
+        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is refreshed manually only.")
     return None
 
 

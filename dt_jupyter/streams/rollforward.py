@@ -97,8 +97,7 @@ class RollForward:
         for each in sorted(made, key=lambda m: m.append):
             try:
                 done[each.path] = publish(each, self.logs[each.path], millis)
-            except StorageFailed:  # its outcome is not known: it is settled when the storage
-            answers
+            except StorageFailed:  # its outcome is not known: it is settled later
                 raise
             except LakeError as e:
                 if not done and not self._any_published(made):
