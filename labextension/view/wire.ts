@@ -137,7 +137,7 @@ export interface GraphNode {
   readonly held_back: string | null;
 }
 
-/** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
+/** Something happened at `at`. `node` is the dynamic table, sink or task as it is now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
 export interface EventMessage {
   readonly type: 'event';
   readonly version: number;
@@ -160,7 +160,7 @@ export interface RemedyRow {
   readonly target_lag: number | null;
 }
 
-/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it; `remedies` are the buttons that help. */
+/** An alert that is active since `since`; `name` is that of its node. Its kind, name and `since` together distinguish one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it; `remedies` are the buttons that help. */
 export interface AlertRow {
   readonly kind: AlertKind;
   readonly of: string;
@@ -174,7 +174,7 @@ export interface AlertRow {
   readonly remedies: readonly RemedyRow[];
 }
 
-/** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */
+/** All alerts that are active at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */
 export interface AlertsMessage {
   readonly type: 'alerts';
   readonly version: number;
@@ -219,7 +219,7 @@ export interface CatalogueMessage {
   readonly lake: string;
 }
 
-/** A source at the version that a dynamic table stands on; `newest` is what it has now. */
+/** A source at the version that a dynamic table has read; `newest` is what it has now. */
 export interface FrontierSource {
   readonly name: string;
   readonly kind: string;
@@ -306,7 +306,7 @@ export interface ResultMessage {
   readonly marks: readonly Mark[];
 }
 
-/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
+/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation checked and what was altered on the sources; `held_back` is that of its node. */
 export interface CardMessage {
   readonly type: 'card';
   readonly version: number;
@@ -363,7 +363,7 @@ export interface HistoryRow {
   readonly bytes_written: number | null;
 }
 
-/** Refreshes in the order in which they are shown; `title` stands above them. */
+/** Refreshes in the order in which they are shown; `title` is above them. */
 export interface HistoryMessage {
   readonly type: 'history';
   readonly version: number;
@@ -437,7 +437,7 @@ export interface DetailMessage {
   readonly cost: HealthRow | null;
 }
 
-/** A sink as created or described: where it stands, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
+/** A sink as created or described: its state, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
 export interface SinkMessage {
   readonly type: 'sink';
   readonly version: number;
@@ -455,7 +455,7 @@ export interface SinkMessage {
   readonly error: ErrorMessage | null;
 }
 
-/** A task as it stands: the statement that makes it, what it comes after, what it reads and writes as far as its text tells, and its newest runs. `error` is of its last run. */
+/** The state of a task: the statement that makes it, what it comes after, what it reads and writes as far as its text shows, and its newest runs. `error` is of its last run. */
 export interface TaskMessage {
   readonly type: 'task';
   readonly version: number;
@@ -478,7 +478,7 @@ export interface TableVersion {
   readonly operation: string;
 }
 
-/** A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` where a stream stands. */
+/** The state of a table, view or stream: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` where a stream stands. */
 export interface SourceMessage {
   readonly type: 'source';
   readonly version: number;
@@ -548,7 +548,7 @@ export interface RowsMessage {
   readonly truncated: boolean;
 }
 
-/** The first rows of a table as it stands `at` a time, at most `limit`, each with what became of it since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
+/** The first rows of a table `at` a time, at most `limit`, each with its change since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
 export interface TableRowsMessage {
   readonly type: 'tablerows';
   readonly version: number;
