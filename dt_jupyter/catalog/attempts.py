@@ -98,9 +98,9 @@ class Attempts(Store):
         resolved: Mapping[str, int] | None = None,
     ) -> Attempt:
         """Take the lease for `ttl` seconds and write an EXECUTING row; from then on the base tables
-        of `resolved` have these versions at the data timestamp for everybody. A machine that loses
-        its power has lost the attempt with its process: until it commits nothing is to recover, and
-        a commit that the catalog has not seen begin is rolled forward.
+        of `resolved` have these versions at the data timestamp for all processes. A machine that
+        loses its power has lost the attempt with its process: until it commits nothing is to
+        recover, and a commit that the catalog has not seen begin is rolled forward.
 
         Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
         after the present one (or a tick that the scheduler is done with), DT-1101 when the
@@ -364,7 +364,7 @@ class Attempts(Store):
         which the reinitialisation still waits.
 
         False, with nothing changed, if the catalog has that sequence already, or if the attempt
-        that made the commit still lives and will finish by itself.
+        that made the commit still lives and will finish it.
         """
         with self._write() as connection:
             row = read_standing(connection, dt_id)

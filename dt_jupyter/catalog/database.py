@@ -18,7 +18,7 @@ a file need not be on the disk when they end."""
 
 
 class Pulse(Protocol):
-    """Tells whether a catalog was written to, by any process. One thread asks."""
+    """Shows whether a catalog was written to, by any process. One thread asks."""
 
     def beats(self) -> bool:
         """Whether there was a commit since the last question, or the catalog was replaced."""
@@ -56,7 +56,7 @@ class CatalogDatabase(Protocol):
 
     def is_gone(self, problem: DBAPIError) -> bool:
         """Whether a transaction could not begin because what was opened is gone; it may be there
-        anew."""
+        again."""
 
     def explain(self, problem: Exception) -> DTError:
         """What an error of the database means, as one of the catalogue."""

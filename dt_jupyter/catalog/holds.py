@@ -91,7 +91,7 @@ class Holds(Store):
         return made
 
     def hold_tables(self, hold_id: str, tables: Iterable[HeldTable]) -> None:
-        """What is held, set anew."""
+        """What is held, replaced."""
         with self._write() as connection:
             own = _hold.update().where(_hold.c.id == hold_id)
             connection.execute(own.values(tables=self._dumped(tables)))

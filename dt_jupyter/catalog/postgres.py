@@ -72,7 +72,7 @@ _LOST = (
 )
 _ELSEWHERE = "Give that address, or none: it is written in the lake."
 _HOLD = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
-_COPIED = "Delete _dt/catalog.json in the copy, and it gets a catalog of its own."
+_COPIED = "Delete _dt/catalog.json in the copy, and it gets a new catalog."
 
 
 def parse_catalog_url(given: str) -> URL:
@@ -283,7 +283,7 @@ class PostgresSchema:
             return error("DT-5107", name=self.place, owner=f"another process, for {LOCK_SECONDS} s")
         if state in _REFUSED:
             return error(_REFUSED[state], problem=f"{told} ({self.place})")
-        hint = "Look at the server's log."
+        hint = "Check the server's log."
         if state == "42501":
             hint = "GRANT CREATE ON DATABASE to this user, once: each lake has a schema."
         if state.startswith("28") or "password" in told:
@@ -316,7 +316,7 @@ class PostgresSchema:
 
 
 class SchemaPulse:
-    """Listens for commits on a connection of its own. While the server cannot be reached it tries
+    """Listens for commits on a separate connection. While the server cannot be reached it tries
     again every few seconds."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]], channel: str) -> None:

@@ -22,7 +22,7 @@ from dt_jupyter.lake import sync
 _FORMAT = 1
 _PATIENCE = 30
 _SLACK = 200
-"""So many lines more than there are objects, and the file is written anew."""
+"""If there are this number of lines more than objects, the file is rewritten."""
 
 RowKey = tuple[str, str]
 """Kind and key of an object; the key is JSON."""
@@ -71,7 +71,7 @@ class RegistryLog:
         return FileLock(f"{self.path}.lock", timeout=_PATIENCE)
 
     def read(self) -> RegistryPicture | None:
-        """What it says; None where there is no file. A line that a crash tore is no line."""
+        """What it says; None where there is no file. A line that a crash cut is ignored."""
         try:
             with self.path.open("rb") as file:
                 found = os.fstat(file.fileno())

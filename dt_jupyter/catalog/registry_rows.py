@@ -87,7 +87,7 @@ def last_stamp(connection: Connection) -> int:
 
 
 def changes(connection: Connection, after: int) -> list[Entry]:
-    """The objects that were changed after change number `after`, as they stand."""
+    """The objects that were changed after change number `after`, in their present state."""
     query = (
         "SELECT max(stamp), kind, key FROM registry_change WHERE stamp > :after "
         f"AND {_is_sound(connection)} GROUP BY kind, key ORDER BY 1"
@@ -123,7 +123,7 @@ def _sound(row: RegistryRow | None) -> RegistryRow | None:
 
 
 def picture(connection: Connection) -> RegistryPicture:
-    """All objects as they stand."""
+    """All objects in their present state."""
     found = RegistryPicture(last_stamp(connection))
     for kind in KINDS.values():
         for one in _rows(connection, kind):
@@ -216,7 +216,7 @@ def prune_changes(connection: Connection, upto: int) -> None:
 
 
 def registered(connection: Connection, kind: str, *key: str) -> RegistryRow | None:
-    """An object as it stands."""
+    """An object in its present state."""
     return _row(connection, KINDS[kind], key_of(key))
 
 

@@ -108,7 +108,7 @@ def _columns(table: Table) -> tuple[tuple[str, type | tuple[type, ...]], ...]:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRow:
-    """A row that is no value: its primary key, as bytes, and why."""
+    """An invalid row: its primary key, as bytes, and why."""
 
     key: tuple[bytes | None, ...]
     problem: Exception
@@ -156,7 +156,7 @@ def _one_by_one(
 
 
 def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
-    """Compares bytes: a text that is no UTF-8 cannot be a parameter."""
+    """Compares bytes: a text that is not UTF-8 cannot be a parameter."""
     columns = (StoredBytes(c) for c in table.primary_key.columns)
     pairs = zip(columns, key, strict=True)
     return and_(*(c.is_(None) if k is None else c == k for c, k in pairs))

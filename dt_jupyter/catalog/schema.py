@@ -26,7 +26,7 @@ from dt_jupyter.model import Timestamp
 
 _MOST = 999_999_999
 NO_ORDINAL = 1 << 62
-"""Every ordinal is below; what is no number is not, as SQLite compares."""
+"""Every ordinal is below; what is not a number is not, as SQLite compares."""
 
 
 class StoredTimestamp(TypeDecorator[Timestamp]):

@@ -33,7 +33,7 @@ class SchemaNames(Store):
 
     def rename_schemas(self, moves: SchemaMoves) -> None:
         """DT-1152 where a dynamic table of theirs is being refreshed, or a task runs: the names of
-        its text would be others' in the middle."""
+        its text would change their meaning in the middle."""
         with self._write() as connection:
             self._require_idle(connection, moves)
             self._move_dynamic_tables(connection, moves)

@@ -352,7 +352,7 @@ def _tell(
     reason: Reason | None,
     now: Timestamp,
 ) -> None:
-    """That it delivers no more, or again; a try that failed is the delivery's to tell."""
+    """That it delivers no more, or again; a failed try is reported by the delivery."""
     retries = SinkState.RETRYING.value
     if state.value in (before, retries) or (before, state) == (retries, SinkState.ACTIVE):
         return

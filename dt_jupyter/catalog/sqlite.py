@@ -88,7 +88,7 @@ def open_file(
     `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL); one under
     `OF_PROCESS` is in the write-ahead log, and on the disk with the next one (NORMAL).
     `before` is an engine on a file that is there no more: what it holds is put back first.
-    Raises DT-5102 for a remote file system, a file that is no catalog, or no access; DT-5113
+    Raises DT-5102 for a remote file system, a file that is not a catalog, or no access; DT-5113
     where the catalog was moved to a server, and with `before` where the folder is gone.
     """
     if (moved := _place_after(path)) is not None:
@@ -272,8 +272,8 @@ def set_aside(path: Path) -> None:
 
 
 class FilePulse:
-    """Tells whether the file was written to, by any process: some microseconds a question, on a
-    connection of its own. One thread asks."""
+    """Shows whether the file was written to, by any process: some microseconds a question, on a
+    separate connection. One thread asks."""
 
     def __init__(self, engine: Callable[[], Engine], path: Path) -> None:
         self._engine, self._path = engine, path
@@ -331,7 +331,7 @@ def unusable(path: Path, problem: Exception) -> DTError:
             return error(known, problem=f"{origin} ({path})")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return error("DT-5107", name=path, owner=f"another process, for {BUSY_SECONDS} s")
-    hint = "Look at the file's permissions and the space on its disk."
+    hint = "Check the file's permissions and the space on its disk."
     if code in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
         hint = "Move it away, with its -wal and -shm, and connect again: it is rebuilt."
     return error("DT-5102", path=path, problem=origin, hint=hint)

@@ -71,7 +71,7 @@ class Shelf(Generic[T]):
     hint: str
 
     def told(self, connection: Connection, row: BrokenRow) -> Quarantined:
-        """What is said of a row that is no value."""
+        """The error for an invalid row."""
         *names, key = texts(connection, self.table, row, *self.names, self.key)
         name = name_text(names) or key
         problem = f"its row in the catalog cannot be read ({problem_line(row.problem)})"

@@ -175,7 +175,7 @@ class StreamRows(Store):
             connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
 
     def _keep_dropped(self, connection: Connection, stream_id: str) -> None:
-        """It can be brought back as it stands."""
+        """It can be restored with its offset."""
         columns = [c for c in _stream.columns if c.name != "intent"]
         row = connection.execute(select(*columns).where(_stream.c.id == stream_id)).mappings().one()
         connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
@@ -190,7 +190,7 @@ class StreamRows(Store):
         return made[0] if made else None
 
     def undrop_stream(self, stream: Stream) -> None:
-        """It is there again, where it stood. DT-1105 where another one has its name."""
+        """It is restored with its offset. DT-1105 where another one has its name."""
         gone = _dropped.c.id == stream.id
         with self._write() as connection:
             if self._find(connection, stream.name) is not None:

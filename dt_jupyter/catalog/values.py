@@ -22,7 +22,7 @@ from dt_jupyter.model import (
 )
 
 FAILURES_ALLOWED = 5
-"""So many failed scheduled refreshes in a row suspend a dynamic table (DT paper, 3.3.3)."""
+"""This number of failed scheduled refreshes in a row suspends a dynamic table (DT paper, 3.3.3)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class _Once:
         return _LOOKED_UP[type(rel)](self, rel)
 
     def as_it_is(self, rel: Rel) -> Rel:
-        """It has no expressions of its own."""
+        """It has no expressions."""
         return rel
 
     def rows(self, rel: Rel) -> Rel:

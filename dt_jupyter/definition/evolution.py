@@ -2,7 +2,7 @@
 
 What a query reads by name it follows by name. `*`, positions in a set operation, a column list
 over `*`, NATURAL and PIVOT take what is there: a column that comes, goes, moves or changes its
-name may change what they mean, and then the rows are computed anew.
+name may change what they mean, and then the rows are recomputed.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class _Part:
 
 @dataclass
 class _Open:
-    """A sink as it was opened; another setting, column or stream opens it anew."""
+    """A sink as it was opened; another setting, column or stream opens it again."""
 
     sink: Sink
     binding: Binding
@@ -429,7 +429,7 @@ class Deliveries:
 
 
 def passes(failure: DTError) -> bool:
-    """Whether it is tried again by itself."""
+    """Whether it is retried automatically."""
     return is_transient(failure) or failure.code.startswith(_PASSING)
 
 

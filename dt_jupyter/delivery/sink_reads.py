@@ -21,7 +21,7 @@ class NeededVersion:
 
 
 def needed_versions(catalog: Catalog, now: Timestamp) -> Iterator[NeededVersion]:
-    """What each sink continues from, if its last delivery is no older than what is retained for
+    """What each sink continues from, if its last delivery is not older than what is retained for
     a stream."""
     for sink in catalog.sinks():
         done = catalog.last_delivery(sink)

@@ -168,7 +168,7 @@ class Sinks:
     # -- altering ---------------------------------------------------------------------------------
 
     def refresh(self, name: Name) -> DeliveryRecord:
-        """Delivers all that is new, now; a sink that was paused goes on. DT-6104, DT-61xx."""
+        """Delivers all that is new, now; a sink that was paused continues. DT-6104, DT-61xx."""
         sink = self.catalog.sink(name)
         return self._deliver(sink, DeliveryTrigger.MANUAL)
 
@@ -194,13 +194,13 @@ class Sinks:
         return f"Sink {name} sent {count_of(sent, 'dead letter')}, {left} wait."
 
     def suspend(self, name: Name) -> None:
-        """Delivers no more by itself. DT-6104."""
+        """Delivers no more automatically. DT-6104."""
         sink = self.catalog.sink(name)
         self.catalog.set_sink_state(sink.id, SinkState.SUSPENDED)
         self.changed()
 
     def resume(self, name: Name) -> None:
-        """Delivers again, from where it stands. DT-6104."""
+        """Delivers again, from its position. DT-6104."""
         sink = self.catalog.sink(name)
         self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
         self.changed()

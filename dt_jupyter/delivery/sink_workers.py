@@ -17,9 +17,9 @@ from dt_jupyter.schedule import Supervisor, Worker, join_all
 
 _log = logging.getLogger("dt_jupyter.sinks")
 DOWNSTREAM_SECONDS = 5.0
-"""How often the source of a sink with TARGET_LAG = DOWNSTREAM is looked at."""
+"""How often the source of a sink with TARGET_LAG = DOWNSTREAM is checked."""
 LOOK_SECONDS = 2.0
-"""How often new sinks are looked for, and those that wait for somebody."""
+"""How often new sinks are looked for, and those that wait for a user."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 
 
@@ -74,7 +74,7 @@ class SinkWorkers:
         self._workers.clear()
         try:
             self.deliveries.leave_all()
-        except DTError as e:  # a lake that is gone is no reason not to stop
+        except DTError as e:  # a lake that is gone does not prevent the stop
             _log.warning("the sinks are not left to others: %s", e)
 
     def nudge(self) -> None:

@@ -5,7 +5,7 @@ A checkpoint is the source's frontier: {"table", "version", "schema"} once all o
 delivered. Its "version" is None before all rows of the first one are: those are read file by file
 from "file" and "row" of the version "to". Where only Spark can read them, and for changes, a cut is
 by a hash of the key, and the checkpoint has "to", "part" and "parts". One of a stream's changes has
-"stream" and "first", as `SourceAt.mark`; the first of them follow where the stream stands.
+"stream" and "first", as `SourceAt.mark`; the first of them follow the offset of the stream.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class TableChanges:
             raise self._stale(e.sentence) from e
 
     def _after_stream(self, at: SourceAt) -> ChangeInterval | None:
-        """The first changes of a stream: those after where it stands."""
+        """The first changes of a stream: those after its offset."""
         assert at.stream is not None
         start = at.stream.frontier.get(at.table_id)
         if start is None:

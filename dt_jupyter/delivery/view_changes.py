@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 _OF = Name(OWN_SCHEMA, "sink")
 ViewColumns = dict[tuple[str, ...], tuple[SinkColumn, ...]]
-"""The columns of a view by its stream, and by the texts and schemas that they come of."""
+"""The columns of a view by its stream, and by the texts and schemas that they follow from."""
 
 
 class ViewChanges:
     """The source of a sink's changes, up to the versions that it was last aimed at. As
-    `TableChanges`; `known` is shared, since a view's columns are Spark's to tell."""
+    `TableChanges`; `known` is shared, since Spark decides a view's columns."""
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class AlertTeller:
             self._tell(found.to_json())
 
     def greet(self, send: Callable[[dict[str, Any]], None]) -> None:
-        """Tells one who has just come; the others know."""
+        """Sends them to a new listener; the others have them."""
         found = self._found()
         if found is not None:
             self._told = found.alerts if self._told is None else self._told

@@ -139,7 +139,7 @@ class Engine:
         one with `memory` of heap. Where another lake is open on the session that is adopted, the
         engine gets another one with separate names: the engine's `spark`. `scheduler`: whether
         scheduled refreshes start now; None: in a notebook. `tuning`: thresholds, by which no
-        table's rows are others.
+        table's rows change.
         `role`: the role that the session has; it may change to those granted to it. `shared`:
         the engine runs as a service for others, and refuses what would let a statement out of the
         lake: files by their path, except for the folders `roots`, programs, and settings of Spark.
@@ -292,7 +292,7 @@ class Engine:
         """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
 
         With `full` all its rows are recomputed, whatever has changed; upstream is refreshed as
-        ever. Where a refresh of the table, or of one upstream, runs already, this one waits for
+        usual. Where a refresh of the table, or of one upstream, runs already, this one waits for
         it: for `wait` seconds at most (0: not at all; None: as `Tuning` has it). A refresh whose
         data timestamp is not before this call is returned; after any other one this runs.
         The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
@@ -411,7 +411,7 @@ class Engine:
         """A transaction for the block: `with dt.transaction() as tx: …`; all that the block writes
         by `dt.sql`, or by `tx.insert`, is committed at its end, or rolled back where it raises.
 
-        Writes of DataFrames (`df.write`) are no part of it. Errors: DT-3206, DT-3208, DT-3209.
+        Writes of DataFrames (`df.write`) are not part of it. Errors: DT-3206, DT-3208, DT-3209.
         """
         with streaming.transaction(self._open()) as made:
             yield made
@@ -608,7 +608,7 @@ class Engine:
         return self.context.keeper.pin(name, whole(known), known, point, expires)
 
     def unpin(self, name: str) -> None:
-        """Lets go of a pin; DT-4107."""
+        """Removes a pin; DT-4107."""
         self._open().keeper.unpin(name)
 
     def pins(self) -> Pins:
@@ -698,7 +698,7 @@ class Engine:
     def lag(
         self, name: str | Name, *, days: float | None = None
     ) -> LagReport | SinkReport | LagDays:
-        """The lag of a dynamic table over its newest refreshes, or of a sink as it stands.
+        """The lag of a dynamic table over its newest refreshes, or the present lag of a sink.
 
         With `days` the percentiles of a dynamic table's lag over that number of days, up to the 14
         that the history is retained, and for each of them; times without a scheduler are left out.
@@ -809,7 +809,7 @@ class Engine:
         """What a script of definitions, as `export` writes it, would change: what is added or
         changed and how, whether rows are kept, and which dynamic tables are downstream. Nothing is
         done. With `remove`, what the lake has and the script has not is dropped when it is
-        applied. DT-1137 for a statement that is no definition."""
+        applied. DT-1137 for a statement that is not a definition."""
         return plan_script(self._open(), script, remove=remove)
 
     def apply(self, plan: ScriptPlan) -> AppliedPlan:
@@ -824,7 +824,7 @@ class Engine:
         """Which guarantees of isolation a history of transactions kept: events of
         `dt_jupyter.histories`, or a text as `w1(x1) c1 r2(x1) d3(y3|x1) c2`, in which a refresh
         derives. Without any, the lake's own: commits and refreshes as the logs still have them,
-        and the last 1,000 queries of this engine. DT-1003 for what is no history."""
+        and the last 1,000 queries of this engine. DT-1003 for an invalid history."""
         recorded = self._open().travel.recorded
         return check_history(recorded() if events is None else events)
 

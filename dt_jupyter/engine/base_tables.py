@@ -45,7 +45,7 @@ class LakeTables:
     """The folders of all tables of the lake, by name."""
     log: StatementLog
     _behind: set[Name] = field(default_factory=set)
-    """What later sessions do not know as it stands."""
+    """What later sessions do not know in its present state."""
     _remembering: threading.Lock = field(default_factory=threading.Lock)
 
     def remember(self, statement: SparkStatement) -> None:
@@ -256,7 +256,7 @@ class LakeTables:
         return place is not None and self.sources.folder_of(place) == str(path)
 
     def unmake(self, facts: Mapping[str, Any]) -> None:
-        """Undoes a table that was made at a folder of its own."""
+        """Undoes a table that was made in a separate folder."""
         name, path = Name(*facts["name"]), Path(facts["path"])
         if self.known_path(name) in (None, str(path)):
             self._unregister(name)

@@ -237,7 +237,7 @@ class _Copies:
 
     def with_stages(self) -> tuple[_Copies, tuple[StageRow, ...]]:
         """The hidden stages. Where a version of theirs is gone, a clone without state: its next
-        change computes that anew."""
+        change recomputes that."""
         try:
             return self, tuple(self._stage(o, v) for o, v in sorted(self.contents.stages.items()))
         except (LakeError, FileNotFoundError):

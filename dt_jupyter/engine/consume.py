@@ -82,7 +82,7 @@ def transaction(context: Context) -> Iterator[OpenTransaction]:
 
 
 def _require_table(context: Context, name: Name) -> None:
-    """DT-1101, or DT-1109 for what is no table that can be written."""
+    """DT-1101, or DT-1109 for what is not a table that can be written."""
     kind = holder(context.catalog, context.spark, name)
     if kind is None:
         raise error("DT-1101", name=name, hint=did_you_mean(str(name), context.sources.known()))

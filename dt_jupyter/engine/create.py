@@ -292,7 +292,7 @@ class Creator:
 
     def _gives_columns(self, table: DynamicTable, query: str) -> bool:
         """Whether a query with the text of the table's still gives its columns: `*` follows the
-        sources; False where only defining it tells."""
+        sources; False where only defining it shows that."""
         definition = table.definition
         with self.sessions.lease(table.warehouse, definition.settings) as spark:
             use_schema(spark, definition)
@@ -381,7 +381,7 @@ class Creator:
 
     def freeze(self, table: DynamicTable, where: str | None) -> Created:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
-        computed anew. DT-1139, DT-1140."""
+        recomputed. DT-1139, DT-1140."""
         definition = with_region(table, where)
         defined = replace(standing_definition(table), definition=definition)
         with self.sessions.lease(table.warehouse, definition.settings) as spark:

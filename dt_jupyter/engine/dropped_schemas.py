@@ -71,8 +71,8 @@ def drop_schema(
     context: Context, schema: str, run: Callable[[], DataFrame], *, cascade: bool
 ) -> DataFrame:
     """Drops a schema, with `cascade` with all that it holds: `run` has Spark drop it, once the
-    lake's tables are put aside. It is dropped whole or not at all: from when Spark has dropped it,
-    it is completed, and until then a failure brings all of it back."""
+    lake's tables are moved to the trash. It is dropped whole or not at all: from when Spark has
+    dropped it, it is completed, and until then a failure brings all of it back."""
     there = context.spark.catalog.databaseExists(quote(schema))
     ids = schema_object_ids(context.access, schema)
     dropping = StatementStep(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})

@@ -65,7 +65,7 @@ def _standing(context: Context) -> LakeStanding:
 
 
 def _failures(context: Context) -> dict[str, Reason]:
-    """What the last completed refreshes met, without what the role may not be told."""
+    """What the last completed refreshes met, without what the role may not see."""
     access = context.access
     found = {t.id: (t.name, t.failure) for t in context.catalog.table_standings()}
     return {

@@ -205,7 +205,7 @@ class _Linter:
 
     def _query(self, statement: S.SparkStatement, script: str) -> None:
         """A query, or that of a view, is analysed by Spark, and not run; of one with what is ours
-        only the syntax is looked at."""
+        only the syntax is checked."""
         query, context = _analysable(statement), self.context
         ours = statement.timed or statement.functions or statement.has_data
         reads = _reads(query, context.schema()) if query and not ours else []

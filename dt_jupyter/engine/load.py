@@ -91,7 +91,7 @@ def load_table(context: Context, name: str | Name | None, source: Any) -> Loaded
 
 def _stored_rows(context: Context, name: Name) -> int | None:
     """The number of rows by the log of a table on this machine's disk, which takes no job of
-    Spark's; None where the log does not tell."""
+    Spark's; None where the log does not have it."""
     found = lookup(context.spark, name, temporary=False)
     if found is None or found.location is None or not found.location.startswith("/"):
         return None

@@ -145,7 +145,7 @@ class _Planner:
         return tuple(found)
 
     def _statement(self, statement: S.Statement, schema: str) -> None:
-        """DT-1137 for one that is no definition."""
+        """DT-1137 for one that is not a definition."""
         planned = _PLANNED.get(type(statement))
         if planned is None:
             raise self._refused(statement)

@@ -60,7 +60,7 @@ def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) 
         storage.make_folder(f"{place}/tables")
         _find_catalog(storage, place, layout, url)
     except StorageFailed as e:
-        hint = "Look at the address, and at the settings of the session for that storage."
+        hint = "Check the address, and the settings of the session for that storage."
         raise error("DT-5103", path=lake, problem=e.sentence, hint=hint) from e
     if started:
         set_warehouse(spark, layout.tables)

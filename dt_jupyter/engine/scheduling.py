@@ -96,8 +96,8 @@ class EnginePort:
             self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
 
     def end_run(self) -> None:
-        """The scheduler has stopped; another one begins a run of its own. A catalog that is gone
-        is no reason not to stop."""
+        """The scheduler has stopped; another one begins its own run. A catalog that is gone
+        does not prevent the stop."""
         run, self._run, self._seen = self._run, None, None
         if run is not None:
             try:
@@ -202,7 +202,7 @@ def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
 @dataclass
 class Scheduling:
     """Scheduled refreshes of an engine, in background threads, between `start` and `stop`, of
-    which `watched` is told."""
+    which `watched` receives."""
 
     spark: SparkSession
     clock: Clock

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 _SECONDS = 30.0
-"""So many seconds a schema waits for the refreshes of its dynamic tables."""
+"""Seconds that a schema waits for the refreshes of its dynamic tables."""
 _PAUSE = 0.05
 _log = logging.getLogger("dt_jupyter.engine")
 

@@ -1,4 +1,4 @@
-"""The one loop over the statements of a script, for Python, magics and the command line alike."""
+"""The one loop over the statements of a script, for Python, magics and the command line."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run_script(
     """Runs statement after statement, the next one when it is asked for.
 
     All are parsed, each once, before the first one runs; definitions that follow each other are
-    created after what they read, in whatever order they stand. `args` are the values of
+    created after what they read, in any order. `args` are the values of
     `:parameters`; `consistent` as in `Engine.sql`. Errors are placed in `script`.
     """
     context.require_open()

@@ -159,7 +159,7 @@ class TaskRunner:
     # -- what it does -----------------------------------------------------------------------------
 
     def _execute(self, run: TaskRun, task: Task) -> int | None:
-        """How many rows it wrote, as far as that is told."""
+        """How many rows it wrote, as far as that is known."""
         body, running = read_body(run.body, task.schema), self._running[run.id]
         with self.sessions.lent(task, run.id) as context:
             running.session = context.spark
@@ -252,7 +252,7 @@ def _reason(failure: DTError) -> Reason:
 
 
 def busy_warehouses(catalog: Catalog) -> Counter[str]:
-    """How much runs in each warehouse: refreshes, and runs of tasks, also by hand."""
+    """How much runs in each warehouse: refreshes, and runs of tasks, also by EXECUTE TASK."""
     tables = {table.id: table.warehouse.lower() for table in catalog.list()}
     refreshes = (tables[x.dt_id] for x in catalog.running() if x.dt_id in tables)
     return Counter(refreshes) + Counter(catalog.running_tasks())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dt_jupyter.model import Task
 
 _KEPT = 2
-"""So many are kept for the next run."""
+"""This number is kept for the next run."""
 
 
 @dataclass

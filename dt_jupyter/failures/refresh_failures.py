@@ -34,7 +34,7 @@ _AS_OF = re.compile(
     r"(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\s++AS\s++OF\b",
     re.IGNORECASE,
 )
-"""Looks at each character of a text twice at most: a literal in it may be megabytes long."""
+"""Reads each character of a text twice at most: a literal in it may be megabytes long."""
 _NO_VERSION = {
     # condition: the parameters with the version that was asked for, the oldest and the newest
     "DELTA_VERSION_NOT_FOUND": ("userVersion", "earliest", "latest"),

@@ -87,7 +87,7 @@ def everything(failure: BaseException) -> str:
 
 def java_causes(exception: Any) -> list[tuple[str, str]]:
     """The class and the message of an exception of the JVM and of its causes, outermost first; as
-    far as a JVM is there to tell."""
+    far as a JVM is there to show it."""
     found: list[tuple[str, str]] = []
     try:
         while exception is not None and len(found) < _CAUSES:

@@ -117,7 +117,7 @@ class TransactionHistory:
 
     @cached_property
     def begun(self) -> Mapping[str, int]:
-        """The place at which each transaction began, where that is told."""
+        """The place at which each transaction began, where that is recorded."""
         return {e.transaction: i for i, e in enumerate(self.events) if isinstance(e, BeginEvent)}
 
     @cached_property

@@ -61,7 +61,7 @@ class Expr:
 
     @property
     def printed(self) -> tuple[str | Expr, ...]:
-        """Its text, with its children where they stand."""
+        """Its text, with its children in their places."""
         found: tuple[str | Expr, ...] = _PRINTED[type(self)](self)
         return found
 

@@ -34,7 +34,8 @@ def local(path: TablePath) -> Path:
 
 
 def hadoop_path(text: str) -> Path:
-    """A path as Spark reads it in a query: what follows `file:` is no URI, and %20 is no blank."""
+    """A path as Spark reads it in a query: what follows `file:` is not a URI, and %20 is not a
+    blank."""
     path = path_of_text(text)
     return local(text) if path == text else Path(os.path.abspath(path))
 

@@ -182,7 +182,7 @@ class Keeper:
     def pin(
         self, name: str, query: str, subject: Name, at: Moment, expires: Timestamp | None = None
     ) -> Hold:
-        """Holds what a query reads at a point, by a name of its own. DT-1119, DT-4104, DT-4107."""
+        """Holds what a query reads at a point, by a new name. DT-1119, DT-4104, DT-4107."""
         require_name(Named.PIN, name)
         bases = self.snapshots.bases(query, subject.schema)
         versions = self.snapshots.versions(bases, str(subject), at)
@@ -320,7 +320,7 @@ class Keeper:
 
     def places(self, name: Name | None = None) -> list[_Place]:
         """The tables of the lake, or those of one name, stages included; what lies on other storage
-        is no file of the engine's. DT-1101, DT-1109."""
+        is not a file of the engine's. DT-1101, DT-1109."""
         catalog = self.sources.catalog
         tables = [t for t in catalog.list() if name in (None, t.name)]
         found: list[_Place] = []

@@ -49,7 +49,7 @@ class Alert:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for an alert as long as it stands."""
+        """The same for an alert as long as it is active."""
         return (self.kind.value, self.object_id)
 
     @property

@@ -90,7 +90,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class DynamicTable:
-    """A row of the catalog: one dynamic table and where it stands.
+    """A row of the catalog: one dynamic table and its state.
 
     `id` never changes; `name` may. `mode` is what was asked for, `effective_mode` what it came to
     and `mode_reason` why. `sequence` counts its lake commits; `version` is the Delta version of

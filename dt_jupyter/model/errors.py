@@ -87,11 +87,11 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1121", "40001", "{statement} on {table} conflicts with a concurrent write: {problem}.",
      "Nothing was written. Run it again."),
     ("DT-1123", "0A000", "Dynamic table {name} reads the stream {stream}.",
-     "Read {source}, whose changes the stream holds: a refresh finds them by itself. A statement "
-     "that writes a table consumes a stream."),
+     "Read {source}, whose changes the stream holds: a refresh reads them automatically. A "
+     "statement that writes a table consumes a stream."),
     ("DT-1125", "0A000", "{subject} has no SQL form: there is none of {what}.",
      "Write that part as a table, or the definition as SQL."),
-    ("DT-1126", "54000", "{subject} holds {what} of its own.",
+    ("DT-1126", "54000", "{subject} contains {what}.",
      "Write them into a table, and read that."),
     ("DT-1127", "0A000", "{subject} has no SQL form: {what} runs a program.",
      "Use Spark's own functions, or register it by dt.register_udf and call it by its name."),

@@ -42,7 +42,7 @@ class ReadAt:
 @dataclass(frozen=True)
 class Isolation:
     """The level of a result. `time` is the moment of a snapshot; `skew` the seconds between the
-    oldest and the newest state among the tables of a result that is no snapshot."""
+    oldest and the newest state among the tables of a result that is not a snapshot."""
 
     level: Level
     time: Timestamp

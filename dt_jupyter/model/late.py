@@ -55,8 +55,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class LateCause:
-    """`code` in upper snake case, a sentence, and the table in which the cause lies, where that is
-    another one; `remedies` are what helps, the best one first."""
+    """`code` in upper snake case, a sentence, and the table with the cause, if that is a different
+    one; `remedies` are what helps, the best one first."""
 
     code: str
     sentence: str

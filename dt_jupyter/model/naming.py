@@ -42,7 +42,7 @@ _TAKEN = {
     Named.DYNAMIC_TABLE: "CREATE OR ALTER DYNAMIC TABLE changes it and says what that costs, "
     "CREATE OR REPLACE makes it again, IF NOT EXISTS leaves it.",
     Named.STREAM: "CREATE OR REPLACE STREAM begins it again, and what it has not given is lost; "
-    "IF NOT EXISTS leaves it where it stands.",
+    "IF NOT EXISTS leaves its offset unchanged.",
     Named.SINK: "ALTER SINK changes it, IF NOT EXISTS leaves it; DROP SINK goes before another one "
     "of that name.",
     Named.TASK: "ALTER TASK changes it, CREATE OR REPLACE TASK makes it again, IF NOT EXISTS "

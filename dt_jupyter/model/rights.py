@@ -71,7 +71,7 @@ RIGHTS_ON: Mapping[Named, frozenset[Right]] = {
     Named.SCHEMA: _READ | _WRITE | _RUN | _CREATE,
     Named.ROLE: frozenset((Right.USAGE,)),
 }
-"""What can be granted on each kind; on a schema it is granted on all in it, today and later, but
+"""What can be granted on each kind; on a schema it is granted on all in it, today and later, except
 for the rights to make something there."""
 _RELATIONS = frozenset((Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM, Named.SINK))
 _IMPLIED_BY: Mapping[Right, tuple[Right, ...]] = {

@@ -20,7 +20,7 @@ _Refresh = TypeVar("_Refresh")
 @dataclass(frozen=True, slots=True)
 class Tooth(Generic[At, _Refresh]):
     """From the commit of a refresh to the next one (or the end) the lag rises from `low` to `peak`;
-    the contents are of `data_timestamp` meanwhile."""
+    the contents are of `data_timestamp` during it."""
 
     start: At
     end: At

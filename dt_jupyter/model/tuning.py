@@ -20,7 +20,7 @@ class Tuning:
     """Thresholds of an engine: `connect("lake", tuning=Tuning(driver_rows=20_000))`.
 
     None changes what a table holds, only which way leads there and when. The defaults are
-    for a laptop. DT-1031 for what is no number above zero (for a count, no whole one).
+    for a laptop. DT-1031 for what is not a number above zero (for a count, a whole one).
     """
 
     small_change_rows: int = _limit(
@@ -111,7 +111,7 @@ class Tuning:
         "for so long at most.",
     )
     check_rows: int = _limit(
-        40, "rows", "So many real rows of each source are in the check at creation."
+        40, "rows", "Real rows of each source in the check at creation."
     )
     check_seconds: float = _limit(
         20.0,

@@ -36,7 +36,7 @@ class Comms:
         self._open: dict[str, tuple[BaseComm, Callable[[], None]]] = {}
 
     def start(self) -> None:
-        """From now on the panel is answered; one that waits is told."""
+        """From now on the panel is answered; one that waits is notified."""
         self._manager.register_target(TARGET, self._opened)
         try:
             from comm import create_comm

@@ -99,7 +99,7 @@ def _bundle(value: object) -> dict[str, Any]:
 
 
 def _list_bundle(values: tuple[object, ...]) -> dict[str, Any] | None:
-    """Of a tuple of alerts or functions; any other is shown as ever."""
+    """Of a tuple of alerts or functions; any other is shown as usual."""
     from dt_jupyter.dispatch import list_message
 
     message = list_message(values)
@@ -155,7 +155,7 @@ def shown_live(notebook: Notebook, value: _Report) -> _Report:
 
 
 def show_below(value: object) -> None:
-    """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
+    """Below the cell: a message, a value of the engine, or anything that displays itself."""
     from IPython.display import display
 
     display(shown_value(value))  # type: ignore[no-untyped-call]

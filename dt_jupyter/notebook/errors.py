@@ -1,7 +1,7 @@
 """Errors in a cell: a few lines in place of a trace, the JVM's own a click away.
 
 It works for errors of the catalogue, of Spark and of the lake, whether a magic or a plain cell
-raised them; any other is shown as ever.
+raised them; any other is shown as usual.
 """
 
 from __future__ import annotations

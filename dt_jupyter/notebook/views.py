@@ -95,7 +95,7 @@ def show_view(
 def _made(
     notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]
 ) -> LiveView | None:
-    """The widget; None where it cannot be, which is no reason for a cell to fail."""
+    """The widget; None where it cannot be, which does not make a cell fail."""
     from dt_jupyter.dispatch import Desk
 
     desk = Desk(lambda: notebook.engine, "Run the cell again.")

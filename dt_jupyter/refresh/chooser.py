@@ -126,7 +126,7 @@ class Chooser:
         return bool(log.properties().get(FORMAT) != STATE_FORMAT)
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
-        """The size of the change, from the logs alone; None where they do not tell."""
+        """The size of the change, from the logs alone; None where they do not show it."""
         size = self.size(seen)
         if size.rows is None or size.changed is None:
             return None

@@ -1,7 +1,7 @@
 """A change without the rows that were inserted and deleted inside its interval.
 
-They are in neither end, so they are no change; and one that makes an expression fail (a zero that
-was corrected before anyone looked) must not fail a refresh that has moved past it.
+They are in neither end, so they are not a change; and one that makes an expression fail (a zero
+that was corrected before anyone looked) must not fail a refresh that has moved past it.
 """
 
 from __future__ import annotations

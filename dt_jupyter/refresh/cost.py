@@ -7,7 +7,7 @@ Moving is the rule; recomputing needs evidence. A change of many rows is judged 
 what this table's refreshes of that way have cost, in units of what a source row costs when
 everything is computed; once a few of about its size were measured, by the cheapest of those.
 Milliseconds of a cold process say what moving costs at most, and no more, unless all were measured
-in such a one; tables that are small are no evidence, and what was chosen is kept until the other
+in such a one; tables that are small are not evidence, and what was chosen is kept until the other
 way is clearly cheaper.
 """
 
@@ -37,10 +37,10 @@ APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
 EVIDENCE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 1}
-"""So many refreshes of about one size, the newest, say what one of that size costs."""
+"""This number of refreshes of about one size, the newest, shows what one of that size costs."""
 
 NOTABLE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 2}
-"""So many were measured before a small change is weighed."""
+"""This number is measured before a small change is weighed."""
 
 FIXED = {RefreshWay.PROCESS: 0.5, RefreshWay.SPARK: 0.9}
 """The share of the cheapest refresh that is taken to be for no row."""
@@ -80,7 +80,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Cost:
-    """Milliseconds of a way; `measured` where it was, and is no guess."""
+    """Milliseconds of a way; `measured` where it was, and is not a guess."""
 
     ms: float
     measured: bool = False

@@ -138,7 +138,7 @@ def _is_same_text(old: Definition, new: Definition) -> bool:
 
 
 def _keeps_region(spark: SparkSession, old: FrozenRegion | None, new: FrozenRegion | None) -> bool:
-    """Whether all rows that were frozen still are: what is not was not followed meanwhile."""
+    """Whether all rows that were frozen still are: what is not was not maintained since."""
     if old is None or new is None:
         return old is None
     inside = containing(old.where, new.where)

@@ -81,7 +81,7 @@ class Outcome:
 FORMAT = "dt_jupyter.stateFormat"
 STATE_FORMAT = "7"
 """What the columns of backing tables mean, and which stages a query is cut into: a release that
-changes either takes the next number, and tables of another one are computed anew."""
+changes either takes the next number, and tables of another one are recomputed."""
 
 
 def prepare(

@@ -209,7 +209,7 @@ class Reading:
         return all(s.source in self._reduction.found for s in scans(rel))
 
     def is_local(self, rel: Rel) -> bool:
-        """Whether all that the relation reads is at hand."""
+        """Whether all that the relation reads is in memory."""
         names = (n.keys for n in walk(rel) if isinstance(n, Restrict))
         return self._is_at_hand(rel) and all(n in self.keys for n in names)
 
@@ -439,7 +439,7 @@ class Reading:
         return quote(hidden("state"))
 
     def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
-        """All values of some columns of changes and selected rows, where they are at hand."""
+        """All values of some columns of changes and selected rows, where they are in memory."""
         import pyarrow as pa
 
         found = [(self._rows_at_hand(s), c) for s, c in columns]
@@ -453,7 +453,7 @@ class Reading:
         return rows[column] if rows is not None else None
 
     def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
-        """The values of columns of changes, where the changes are at hand."""
+        """The values of columns of changes, where the changes are in memory."""
         values = self._values(columns)
         return bounds_of(values) if values is not None else None
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LISTED = 200
-"""So many different values are listed; more are a range."""
+"""Up to this number of different values is listed; more are a range."""
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ class FirstRows:
 
     def interval(self, rows: pa.Table) -> ValueInterval | None:
         """The values of `name` in rows that matter, of all of them, with the columns `reads`;
-        None: that is not told."""
+        None: that is unknown."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

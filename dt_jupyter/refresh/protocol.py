@@ -202,7 +202,7 @@ class Refresher:
     ) -> frozenset[str]:
         """Moves the data timestamps of those tables whose sources have nothing new, all in one
         transaction: their ids. What is upstream of another comes before it. What is wrong with one
-        its refresh meets again, and tells."""
+        its refresh meets again, and reports."""
         catalog, found = self.sources.catalog, dict[str, UnchangedTable]()
         self.sources.publications.await_end()
         with ask_once(), catalog.one_state():
@@ -313,7 +313,7 @@ class Refresher:
         return table
 
     def standing(self, table: DynamicTable) -> DynamicTable:
-        """The table as its log says that it stands."""
+        """The table in the state that its log has."""
         path = self.sources.layout.public(table.id)
         if table.sequence == 0 and not is_delta(path):
             return table
@@ -526,7 +526,7 @@ class Refresher:
     def _definition(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
     ) -> tuple[DynamicTable, Definition]:
-        """The definition with its sources as they are; analysed again where they are others.
+        """The definition with its sources as they are; analysed again where they have changed.
 
         An AUTO table whose sources or views now have no incremental form is FULL from here on.
         """

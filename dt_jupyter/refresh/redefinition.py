@@ -70,7 +70,7 @@ def request_again(table: DynamicTable, mode: RefreshMode) -> DefinitionRequest:
 
 def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bool:
     """Whether the columns of the sources are those that the definition was made over, where no
-    frontier of the table's own tells."""
+    frontier of the table itself shows."""
     return table.frontier is not None or definer.is_current(table.definition, frontier)
 
 

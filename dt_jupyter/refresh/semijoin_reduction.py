@@ -197,7 +197,7 @@ class Reduction:
                 heappush(queue, (sum(sizes[1:]), next(self._numbers), narrow))
 
     def _sizes(self, narrow: _Narrowing) -> tuple[int, ...] | None:
-        """The rows that a narrowing is about; None where some are not at hand."""
+        """The rows that a narrowing is about; None where some are not in memory."""
         if not all(m in self.found for m in narrow.marks):
             return None
         return tuple(self.found[m][1].num_rows for m in narrow.marks)
@@ -346,7 +346,7 @@ class Reduction:
         return comparison.interval(change)
 
     def _bound(self, mark: str, name: str, interval: ValueInterval) -> bool:
-        """Whether a scan has only rows with values of the interval now, at hand."""
+        """Whether a scan has only rows with values of the interval now, in memory."""
         if mark in self.found:
             scan, rows = self.found[mark]
             if not is_of_kind(interval, rows[name].type):
@@ -479,7 +479,7 @@ class SemiJoin:
 
 
 def semi_joins(rel: Rel) -> tuple[SemiJoin, ...]:
-    """By what the rows that a relation reads can be reduced, once those are at hand."""
+    """By what the rows that a relation reads can be reduced, once those are in memory."""
     found = {SemiJoin(n.mark, n.name, _named(n)): None for n in _narrowings(rel)}
     return tuple(found)
 

@@ -76,7 +76,7 @@ def _had(log: TableLog, version: int, key: tuple[str, ...]) -> bool:
 @dataclass(frozen=True)
 class _Keys:
     """The key of a source at the version `new`, and the change since a version that had it; None:
-    all rows are looked at."""
+    all rows are checked."""
 
     log: TableLog
     new: int

@@ -1,4 +1,4 @@
-"""Archives: snapshots written elsewhere, each known to the lake by a small file of its own.
+"""Archives: snapshots written elsewhere, each known to the lake by a small file.
 
 An archive is a folder of `rows.parquet` and `archive.json`, which is written last and says all that
 is known of the rows. No VACUUM and no DROP reaches it.

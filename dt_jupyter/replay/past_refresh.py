@@ -179,7 +179,7 @@ def _is_asked_for(record: RefreshRecord, refresh: str | None, at: Timestamp | in
 def replay_refresh(
     bench: Bench, refresher: Refresher, table: DynamicTable, record: RefreshRecord
 ) -> RefreshReplay:
-    """Runs a refresh again. DT-4104 where what it read is gone, DT-4109 where it cannot be told."""
+    """Runs a refresh again. DT-4104 where what it read is gone, DT-4109 where it is unknown."""
     past = Past(refresher.sources, table)
     assert record.frontier is not None
     assert record.version is not None

@@ -360,7 +360,7 @@ class Replay:
     # -- closing ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Lets go of what it held; steps that were found stay."""
+        """Releases what it held; steps that were found stay."""
         with self._lock:
             if self._ended:
                 return

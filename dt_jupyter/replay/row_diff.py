@@ -64,7 +64,7 @@ class Marker:
                 option="against",
                 value=against,
                 problem="its columns differ, or cannot be compared",
-                hint="Look at both steps.",
+                hint="Compare both steps.",
             )
         columns = self.reader.columns(self.spark, step)
         moved, keys = self._moved(step, against, limit)

@@ -168,7 +168,7 @@ _NESTED = {"struct": _struct, "array": _array, "map": _map}
 
 
 def _alike(old: DeltaType, new: DeltaType, same_table: bool) -> bool:
-    """Whether values of the one are values of the other as they stand."""
+    """Whether values of the one are values of the other without a cast."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return bool(old == new)
     if old["type"] != new["type"]:

@@ -2,7 +2,7 @@
 
 Each commit that changed rows is a write, and those of one transaction have its id; each commit of a
 refresh derives a version from those of its frontier; what consumed streams has read their sources
-as far as its commits say. What is no change of rows, as OPTIMIZE, makes no version: it is the last
+as far as its commits say. What does not change rows, as OPTIMIZE, makes no version: it is the last
 one before that had other rows.  Source: reliability, section 5.
 """
 

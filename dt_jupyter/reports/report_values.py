@@ -33,7 +33,7 @@ from dt_jupyter.schedule import (
 
 @dataclass(frozen=True, order=True)
 class StageName:
-    """A hidden stage of a dynamic table; its text is no table's name, since it has blanks that
+    """A hidden stage of a dynamic table; its text is not a table's name, since it has blanks that
     are not quoted."""
 
     of: Name

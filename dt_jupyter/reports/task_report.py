@@ -53,7 +53,7 @@ class TaskReport:
             return f"after {', '.join(map(str, self.task.after))}"
         if self.task.triggered:
             return "when its condition holds"
-        return str(self.task.schedule) if self.task.schedule is not None else "by hand"
+        return str(self.task.schedule) if self.task.schedule is not None else "manual"
 
     @property
     def problem(self) -> str | None:

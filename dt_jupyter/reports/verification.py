@@ -165,7 +165,7 @@ def verify_at(
     version: int,
 ) -> Verification:
     """A version that is retained against the defining query of its time, at its data timestamp
-    `t`. DT-4104 where what either reads is gone, DT-4109 where it cannot be told."""
+    `t`. DT-4104 where what either reads is gone, DT-4109 where it is unknown."""
     past = Past(refresher.sources, table)
     frontier = past.frontier_at(t, version)
     definition = past.definition_of(past.commit_of(version))

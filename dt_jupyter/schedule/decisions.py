@@ -149,7 +149,7 @@ def _turn(
     node: Node, ticks: _Ticks, needed: _Ticks, this: _Round
 ) -> tuple[Timestamp, Skip | Wait | None]:
     """The tick whose turn it is, and what upstream says to it (None: it may begin). The oldest
-    goes first; one that no consumer needs is passed by when it cannot be had any more."""
+    goes first; one that no consumer needs is skipped when it is not available any more."""
     *older, newest = sorted(ticks)
     for t in older:
         decision = _upstream(node, t, this)

@@ -134,7 +134,7 @@ def _delay(node: Node, lake: LakeStanding) -> LateCause:
     if lake.session_end is not None:
         return _cause("SESSION_ENDED", f"The Spark session has ended: {lake.session_end}.", name)
     if not lake.scheduled:
-        sentence = "No scheduler runs: nothing is refreshed by itself."
+        sentence = "No scheduler runs: nothing is refreshed automatically."
         start = Remedy(RemedyKind.START_SCHEDULER)
         return LateCause("NO_SCHEDULER", sentence, None, (start, Remedy(_REFRESH, name)))
     return _slow(node, lake) or _waiting(node, lake) or _cause("DUE", _DUE, name, _REFRESH)

@@ -68,7 +68,7 @@ class Simulation:
             self._plan_is_old = True
 
     def run(self, until: Timestamp) -> None:
-        """Go on until a moment; refreshes that run then still run after."""
+        """Advance to a moment; refreshes that run then still run after."""
         while True:
             state = self._settle()
             wake = next_wake(state, self.now)

@@ -1,5 +1,5 @@
 """What is to be done with tasks now: which ticks begin a run of a graph, and which of its runs may
-go on. Pure functions with reasons."""
+continue. Pure functions with reasons."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class SchedulerPort(Protocol):
 
     def run(self, start: Start) -> None:
         """Do the refresh and record its outcome, failures too; called in a worker. A refresh that
-        another process began first is no error; a `metadata_only` one may do nothing."""
+        another process began first is not an error; a `metadata_only` one may do nothing."""
 
     def skip(self, skip: Skip) -> None:
         """Record the skip."""
@@ -48,7 +48,7 @@ class SchedulerPort(Protocol):
         """A round is over, in which this was decided: what is idle may be suspended."""
 
     def report(self, problem: Exception) -> None:
-        """Something other than a refresh went wrong; the scheduler goes on."""
+        """Something other than a refresh went wrong; the scheduler continues."""
 
     def cancel(self) -> None:
         """Make the scheduled refreshes that run end soon; called by `stop`."""

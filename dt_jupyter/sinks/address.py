@@ -1,4 +1,4 @@
-"""Where a sink delivers to: its URL and options as a value in which no secret stands."""
+"""Where a sink delivers to: its URL and options as a value without secrets."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StoreAddress:
         return value == "true"
 
     def number(self, name: str, default: float, low: float, high: float) -> float:
-        """DT-1003 for an option that is no number from `low` to `high`."""
+        """DT-1003 for an option that is not a number from `low` to `high`."""
         text = self.options.get(name)
         try:
             value = default if text is None else float(text)

@@ -30,8 +30,8 @@ class ChangeKind(IntEnum):
 class ChangeInterval:
     """All changes after a checkpoint up to `until`, in order, in bounded batches.
 
-    What one interval leaves of each key is in memory at once: a source cuts at checkpoints of
-    its own, inside of a large version too, so that this is bounded.
+    What one interval leaves of each key is in memory at once: a source cuts at its own
+    checkpoints, inside of a large version too, so that this is bounded.
     """
 
     until: Checkpoint

@@ -91,7 +91,7 @@ def forget_line(binding: Binding, sink: str, *, empty: bool, unmake: bool) -> st
 
 
 def require_forgotten(line: str) -> None:
-    """DT-6120 for another answer, DT-6112 for an error that it tells."""
+    """DT-6120 for another answer, DT-6112 for an error in it."""
     name, _ = _answered(line)
     if name != "forgotten":
         raise _broken(line, KeyError(name))

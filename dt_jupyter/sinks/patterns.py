@@ -75,7 +75,7 @@ class _Loading(ABC):
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]: ...
 
     def _acknowledge(self) -> Iterator[m.FromDriver]:
-        """Nothing, where the store has committed by itself."""
+        """Nothing, where the store has committed on its own."""
         yield from ()
 
     @abstractmethod
@@ -186,8 +186,8 @@ class IdempotentApply(_Loading):
 
     @abstractmethod
     def apply(self) -> None:
-        """What the last checkpoint names is in the store, once: however often, by whomever and how
-        late this is called. One that was fenced may still be at it, so a store keeps
+        """What the last checkpoint names is in the store, once: however often, by any process and
+        how late this is called. One that was fenced may still be at it, so a store keeps
         what it has applied, and what is applied is not applied over what came after."""
 
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]:

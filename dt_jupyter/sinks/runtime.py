@@ -1,8 +1,8 @@
 """The runtime's side: reads changes, reduces them, and moves both checkpoints together.
 
 One `Delivery` is one task: a split of a sink. Its core is synchronous; transaction n + 1 is read,
-combined and sent as Loads while the driver commits n, because the driver has a thread or process
-of its own. Source: Flow materialization protocol.
+combined and sent as Loads while the driver commits n, because the driver has a separate thread or
+process. Source: Flow materialization protocol.
 """
 
 from __future__ import annotations

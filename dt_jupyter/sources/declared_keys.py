@@ -1,7 +1,7 @@
 """The promise of a declared key: at either end of an interval one row has it.
 
-It is the user's, and is checked over the rows that are read: those of a change once what came and
-went again has cancelled, in the order of the commits where that is known. The driver only acquits;
+It is the user's, and is checked over the rows that are read: those of a change once inserted and
+deleted copies have cancelled, in the order of the commits where that is known. The driver only acquits;
 what it does not is for Spark to decide, which also names an example.
 """
 
@@ -106,7 +106,7 @@ def _comparable(columns: _Columns) -> list[tuple[str, str]]:
 
 def surely_unique(rows: pa.Table, keys: Sequence[str]) -> bool:
     """Whether each key comes once at most and goes once at most, once equal rows have cancelled.
-    No is no verdict: nested columns are not compared here."""
+    False is not a verdict: nested columns are not compared here."""
     import pyarrow as pa
 
     exact = _exact(rows)

@@ -95,7 +95,7 @@ def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]
 
 
 def fix_past(sources: Sources, read: Iterable[Source], t: Timestamp) -> None:
-    """Resolves base tables at a past time, which commits dated ahead of now are no part of. What is
+    """Resolves base tables at a past time, without commits dated ahead of now. What is
     wrong with one of them its refresh meets too."""
     found: dict[str, int] = {}
     for source in read:

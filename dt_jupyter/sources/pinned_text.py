@@ -1,4 +1,4 @@
-"""The user's own text, evaluated at a frontier: names of tables replaced where they stand.
+"""The user's own text, evaluated at a frontier: names of tables replaced in their places.
 
 Nothing else of the text changes, so its rows can judge what was read of it.
 """

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 _DEPTH = 50
 _ONE_QUERY = "Write one query: SELECT …, WITH …, VALUES … or FROM …."
 OWN_SCHEMA = "__dt"
-"""Of names that readers have which are no dynamic tables."""
+"""Of names of readers that are not dynamic tables."""
 UNKNOWN = Name("unknown", "sources")
 """What a query reads that is not known by name: it has no versions."""
 
@@ -325,7 +325,7 @@ class Sources:
         return Found({n: self.record_files(s) for n, s in found.sources.items()}, found.views)
 
     def file_source(self, source: Source) -> FileSource | None:
-        """The files behind a source; None where it is a table with a log of its own."""
+        """The files behind a source; None where it is a table with its own log."""
         if source.kind is not SourceKind.DELTA or source.path is None:
             return None
         if not self.is_file_list(source.path):

@@ -76,7 +76,7 @@ class Activity:
         return self.title
 
     def _progress(self, steps: tuple[ActivityState, ...]) -> Progress:
-        """Of its own jobs, among which are those of its steps, else the sum of theirs; and the
+        """The progress of its jobs, with those of its steps, else the sum of theirs; and the
         rows that are written without jobs."""
         if self._final is not None:
             return self._final
@@ -257,7 +257,7 @@ class Activities:
             time.sleep(max(due - time.monotonic(), 0.0))
 
     def _draw(self, watched: _Watched) -> None:
-        """A front end, or a session of Spark, that is gone is no reason to end the others'."""
+        """A front end, or a session of Spark, that is gone does not end those of the others."""
         made, inside = watched.activity, watched.context
         try:
             with watched.lock:

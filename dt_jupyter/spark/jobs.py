@@ -124,7 +124,8 @@ def cancel(spark: SparkSession, group: str) -> None:
 
 
 def count_jobs(spark: SparkSession, group: str) -> int | None:
-    """How many Spark jobs `group` has started so far; None on Spark Connect, which cannot tell.
+    """How many Spark jobs `group` has started so far; None on Spark Connect, which does not report
+    it.
 
     Waits for the scheduler's events to be delivered, so the number is exact. Jobs of nested
     groups count for their own group only.

@@ -73,7 +73,7 @@ def storage_of(path: str) -> str | None:
 
 def path_of_uri(uri: str) -> str:
     """A `file:` URI as a path, and one of a mounted place; any other of other storage as Hadoop
-    writes it, in which `%20` is three characters; what is no URI as it is."""
+    writes it, in which `%20` is three characters; what is not a URI as it is."""
     parsed = urlparse(uri)
     if parsed.scheme == "file":
         return unquote(parsed.path)
@@ -90,7 +90,7 @@ def path_of_text(text: str) -> str:
 def text_of_path(path: str | os.PathLike[str]) -> str:
     """An absolute path of this disk as Spark reads it, whatever file system paths without a scheme
     are of: the place that it is mounted for, or with `file:`; one of other storage as it is. It is
-    no URI: that Spark would encode once more."""
+    not a URI: that Spark would encode once more."""
     text = os.fspath(path)
     if not text.startswith("/"):
         return text

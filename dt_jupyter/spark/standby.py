@@ -1,7 +1,7 @@
 """Start a session; its slow part can be started in the background before.
 
 PySpark does not know of a JVM on standby until a session of ours takes it: a session that the user
-makes gets a JVM of its own.
+makes gets its own JVM.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Standby:
 
     def _warm_up(self) -> None:
         """Runs statements until the JVM is wanted, where a spare is asked for too; its context is
-        another one then, in which nothing has happened."""
+        then replaced by one in which nothing has happened."""
         if self._asked.is_set() or spare_seconds(os.environ) is None:
             return
         assert self._gateway is not None

@@ -111,7 +111,7 @@ def _difference(
 def append_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
 ) -> ChangeQuery:
-    """The rows that the sources' inserts in the interval add, as first inserted, whatever became
+    """The rows that the sources' inserts in the interval add, as first inserted, whatever the fate
     of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
     rel = settle_types(rel, types)
     if not monotone(rel):

@@ -82,7 +82,7 @@ class Intents:
     def run(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
         """One commit of a table that is there, and the move of the streams; or neither.
 
-        DT-3203 where another session was faster, DT-3210 where it was given up meanwhile.
+        DT-3203 where another session was faster, DT-3210 where it was given up.
         """
 
         def sequence() -> DataFrame:

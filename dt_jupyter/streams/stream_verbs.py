@@ -196,7 +196,7 @@ class Streams:
         return [f"Stream {name} altered.", *told]
 
     def undrop(self, name: Name) -> None:
-        """Brings back the one of that name that was dropped last, where it stood. DT-1118 where
+        """Restores the one of that name that was dropped last, with its offset. DT-1118 where
         there is none, or what it has not consumed is gone; DT-1105."""
         known = self.catalog.dropped_stream(name)
         if known is None:

@@ -274,6 +274,6 @@ def _archived(snapshots: Snapshots, known: Name | None, name: str, at: Moment) -
 
 
 def warn(notes: Sequence[str]) -> None:
-    """Tells what is to be known of a result."""
+    """Shows what is to be known about a result."""
     for note in notes:
         warnings.warn(f"{note}.", ChangesWarning, stacklevel=2)

@@ -1,5 +1,5 @@
 """Traces and metrics by OpenTelemetry's API, for whatever SDK the process has set up: a span for
-each refresh, delivery and run of a task that ended here, and how the dynamic tables stand.
+each refresh, delivery and run of a task that ended here, and the state of the dynamic tables.
 
 Source: opentelemetry.io/docs/specs/otel: an instrumented library depends on the API alone, which
 does nothing where no SDK is set up.
@@ -147,7 +147,7 @@ def _gauges() -> tuple[Any, ...]:
     return (
         make("dt.lag", [_lags], "s", "Now less the data timestamp of a dynamic table."),
         make("dt.target_lag", [_targets], "s", "The target lag of a dynamic table."),
-        make("dt.alerts", [_alerts], "{alert}", "Alerts that stand."),
+        make("dt.alerts", [_alerts], "{alert}", "Active alerts."),
     )
 
 

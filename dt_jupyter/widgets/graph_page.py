@@ -1,4 +1,4 @@
-"""The graph and its state as one HTML document, which names nothing outside of itself."""
+"""The graph and its state as one HTML document, which loads nothing from outside."""
 
 from __future__ import annotations
 

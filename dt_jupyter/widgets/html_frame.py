@@ -2,7 +2,7 @@
 
 Where a notebook is not trusted, JupyterLab takes out style sheets, SVG and what it does not know,
 and keeps elements of text and tables, images with their data, and `hidden` where it has a value;
-other viewers do alike.
+other viewers do the same.
 So what parts two words is in the text or the elements, never in the style sheet alone.
 """
 

@@ -1,4 +1,4 @@
-"""What is said of a sink, in a graph's card as in a card of its own."""
+"""The words about a sink, in a graph's card and in its own card."""
 
 from __future__ import annotations
 

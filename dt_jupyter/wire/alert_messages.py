@@ -24,7 +24,7 @@ class RemedyRow:
 @dataclass(frozen=True, slots=True)
 class LateRow:
     """Why a dynamic table is late, or held back, and what helps; `root` is the table in which the
-    cause lies, where that is another one."""
+    cause is, where that is a different one."""
 
     code: str
     sentence: str
@@ -61,7 +61,7 @@ class AlertRow:
 @dataclass(frozen=True, slots=True)
 class AlertsMessage:
     """All alerts that are active at `as_of`, oldest first, of what the role may MONITOR: sent when
-    a page begins to listen, and whenever they are others."""
+    a page begins to listen, and whenever they change."""
 
     alerts: tuple[AlertRow, ...]
     as_of: datetime

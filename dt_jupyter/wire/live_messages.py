@@ -241,7 +241,7 @@ class TableRowsMessage:
 @dataclass(frozen=True, slots=True)
 class CompareMessage:
     """What lies between two versions, definitions or tables: in lines the definition, the schema
-    and the counts, and the first rows that came and went."""
+    and the counts, and the first rows that were inserted and deleted."""
 
     title: str
     lines: tuple[str, ...]
@@ -374,7 +374,7 @@ class TableVersion:
 class SourceMessage:
     """The state of a table, view or stream: `rows`, `versions` (newest first) and `columns` as far
     as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is
-    the text of a view, `stream` where a stream stands."""
+    the text of a view, `stream` the offset of a stream."""
 
     name: str
     kind: str
@@ -421,7 +421,7 @@ class CatalogueMessage:
 
 @dataclass(frozen=True, slots=True)
 class SimulationMessage:
-    """What the scheduler would do: a sawtooth that is foretold, its figures, and how many seconds
+    """What the scheduler would do: a simulated sawtooth, its figures, and how many seconds
     of the warehouse's slots it takes per second."""
 
     lag: LagMessage

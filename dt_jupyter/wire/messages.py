@@ -46,7 +46,7 @@ class GraphNode:
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
     at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the
     `state` of a task is that of its last run. `files` says which files a source consists of that
-    is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed."""
+    is not a Delta table. `held_back` says why nothing refreshes it though nothing has failed."""
 
     name: str
     kind: NodeKind
@@ -211,7 +211,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class ResultMessage:
     """Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says
-    what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE
+    what was read (its snapshot or skew). `marks`, of changes, say what happened to each row: BEFORE
     and AFTER, side by side, are the two sides of an update."""
 
     columns: tuple[Column, ...]

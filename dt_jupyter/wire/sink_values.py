@@ -36,7 +36,7 @@ class SinkDelivery:
 
 @dataclass(frozen=True, slots=True)
 class SinkStanding:
-    """Where a sink stands. `scheme` and `address` are the store's, without user, options and
+    """The state of a sink. `scheme` and `address` are the store's, without user, options and
     secrets; `target` is the table there. `version` of the source is delivered, `newest` is there.
     `behind_since` is when the oldest change was committed that the store does not have.
     `dead_letters` are rows that the store refused."""

@@ -31,7 +31,7 @@ class TaskRunRow:
 
 @dataclass(frozen=True, slots=True)
 class TaskStanding:
-    """Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next`
+    """The state of a task. `runs_when` is its schedule, or what it comes after, in words; `next`
     is its next tick while it is started; `failures` are those in a row."""
 
     state: TaskState

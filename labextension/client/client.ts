@@ -48,7 +48,7 @@ const SILENT: Record<Exclude<Phase['is'], 'live'>, string> = {
 };
 
 export class KernelClient {
-  /** The phase changed, or the kernel said hello anew. */
+  /** The phase changed, or the kernel said hello again. */
   readonly phased = new Signal<Phase>();
   readonly happened = new Signal<EventMessage>();
   /** The active alerts have changed. */

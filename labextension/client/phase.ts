@@ -3,8 +3,8 @@
  */
 import { type HelloMessage, WIRE_VERSION } from '../view/wire';
 
-/** `hello` is the kernel's newest word about itself, kept while the connection is being mended. */
-export type Phase =
+/** `hello` is the kernel's newest word about itself, kept while the connection is being restored.
+*/ export type Phase =
   | { readonly is: 'unasked' }
   | { readonly is: 'opening'; readonly hello: HelloMessage | null }
   | { readonly is: 'absent' }
@@ -29,7 +29,7 @@ export type Signal =
   | { readonly is: 'started' }
   | { readonly is: 'died' };
 
-/** The next phase, and whether the kernel is to be called (anew) on the way into it. */
+/** The next phase, and whether the kernel is to be called (again) on the way into it. */
 export interface Step {
   readonly phase: Phase;
   readonly open: boolean;

@@ -30,7 +30,7 @@ export interface Ways {
   insert(code: string): void;
   /** Starts a kernel for the document. */
   start(): Promise<void>;
-  /** Says what failed, where the page has gone meanwhile. */
+  /** Says what failed, if the page has gone since. */
   tell(failure: string): void;
 }
 

@@ -79,7 +79,7 @@ export class Kernels {
     }
   }
 
-  /** Tells all kernels that this page is going. */
+  /** Notifies all kernels that this page is closed. */
   close(): void {
     for (const { session } of this._held.values()) {
       session.client.signal({ is: 'disconnected' });

@@ -38,7 +38,7 @@ export class Toasts<S extends object> {
     private readonly _now: () => number = Date.now,
   ) {}
 
-  /** What a session hears of the alerts that stand. */
+  /** What a session hears about the active alerts. */
   hear(session: S, lake: string, { alerts, as_of }: AlertsMessage): void {
     const since = this._since.get(session);
     if (since === undefined) {

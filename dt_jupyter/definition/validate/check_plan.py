@@ -41,8 +41,8 @@ HARDEST = 8 * MOST_OPERATORS
 """The same where one source alone makes more; beyond, its change is not checked."""
 
 _WIDE = 12
-"""From this number of joined relations on, not even the size of a change of all sources is looked
-at."""
+"""From this number of joined relations on, not even the size of a change of all sources is
+computed."""
 
 
 @dataclass(frozen=True)

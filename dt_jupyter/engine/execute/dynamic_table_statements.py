@@ -59,7 +59,7 @@ def create_dynamic_table(
 
 
 def _standing(context: Context, created: Created) -> Created:
-    """With why nothing refreshes it, as the graph now stands."""
+    """With why nothing refreshes it in the present graph."""
     why = obstacles_in(context.catalog).get(created.table.id)
     return created if why is None else replace(created, held_back=why.sentence)
 

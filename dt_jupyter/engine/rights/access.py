@@ -176,7 +176,7 @@ class Access:
             require(self.book, self.role, Right.OWNERSHIP, on)
 
     def require_last_owner(self, name: Name, dropped: str | None) -> None:
-        """DT-5201 for who did not own the dropped object of that id, which bore the name."""
+        """DT-5201 for who did not own the dropped object of that id, which had the name."""
         on = Securable.of(Named.TABLE, name)
         roles = self.book.closure(self.role) if self.bound else frozenset((ADMIN,))
         owner = self.catalog.last_owner(on, dropped) if dropped is not None else None

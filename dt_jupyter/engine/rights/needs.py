@@ -227,7 +227,7 @@ SPARK_NEEDS: Mapping[S.SparkKind, tuple[Right, ...]] = {
     S.SparkKind.SCRIPT: (),
     S.SparkKind.OTHER: (),
 } | dict.fromkeys(_OWNED, (Right.OWNERSHIP,))
-"""The rights on its targets that each kind needs, as far as names tell."""
+"""The rights on its targets that each kind needs, as far as names show."""
 
 
 STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {

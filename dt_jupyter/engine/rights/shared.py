@@ -82,7 +82,7 @@ class Shared:
 
 def real_paths(path: str) -> tuple[Path, ...]:
     """Where a path leads in the end, `..` and links resolved: as it is written, and as a URI, of
-    whose percent signs a reader may or may not think. None for another store, and for what is no
+    whose percent signs a reader may or may not think. None for another store, and for what is not a
     whole path."""
     parsed = urlparse(path)
     if parsed.scheme not in ("", "file") or parsed.netloc not in ("", "localhost"):

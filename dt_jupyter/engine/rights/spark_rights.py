@@ -83,8 +83,8 @@ _LAKE_FORMATS = FILE_SCHEMAS - {"binaryfile"}
 
 @dataclass(frozen=True)
 class PlacedByEngine:
-    """What the engine put into a statement: temporary views, and folders of its own. `targets` are
-    those that the text names, for what Spark's plan does not tell."""
+    """What the engine put into a statement: temporary views, and its folders. `targets` are
+    those that the text names, for what Spark's plan does not show."""
 
     views: frozenset[str] = frozenset()
     paths: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ _NOTHING_PLACED = PlacedByEngine(reads_only=True)
 
 @dataclass(frozen=True)
 class SparkRights:
-    """Looks at the plans of one engine's session, on the lake of `layout`."""
+    """Checks the plans of one engine's session, on the lake of `layout`."""
 
     access: Access
     layout: Layout

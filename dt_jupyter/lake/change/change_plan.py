@@ -125,7 +125,7 @@ def may_change(log: TableLog, after: int, upto: int, *, evolving: bool = False) 
 
 def find_same_rows(log: TableLog, old: int, new: int, *, evolving: bool = False) -> int:
     """The last version up to `new` with the rows of an old one, whose files OPTIMIZE may have left
-    to VACUUM; `old` where the log does not tell."""
+    to VACUUM; `old` where the log does not show it."""
     try:
         later = next((v - 1 for v in range(old + 1, new + 1) if log.changes_data(v)), new)
     except VersionGone:
@@ -225,7 +225,7 @@ def _column_changed(version: int, names: Collection[str]) -> Unreadable:
 
 
 def reason_told(note: str | None) -> str:
-    """Why a version of a list of files is no continuation of the one before, as it says itself."""
+    """Why a version of a list of files does not continue the one before, as it says itself."""
     return str(json.loads(note or "{}").get("reason") or "its files changed")
 
 

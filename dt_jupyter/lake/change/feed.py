@@ -38,7 +38,7 @@ _NEW = ("insert", "update_postimage")
 _WHOLE = 1 << 20
 """A file of no more bytes is read in one go."""
 _PARTITIONS = frozenset(("byte", "short", "integer", "long", "string", "date", "boolean"))
-"""Types whose partition values every writer writes alike."""
+"""Types whose partition values every writer writes in the same way."""
 _Action: TypeAlias = Mapping[str, Any]
 _Commits: TypeAlias = Sequence[tuple[int, Sequence[FileAction]]]
 

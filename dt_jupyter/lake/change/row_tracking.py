@@ -73,7 +73,7 @@ def _with_ids(scan: FeedScan, name: str, files: Sequence[Mapping[str, Any]]) -> 
 
 def _different(old: pa.Table, new: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Both without the rows that are surely the same, id and contents. Floats are compared by
-    their bits: what is left in although it is equal is no error. A row that an OPTIMIZE moved
+    their bits: what is left in although it is equal is not an error. A row that an OPTIMIZE moved
     within the interval may be on a side twice: then all are left in, and add up further on."""
     import numpy as np
     import pyarrow as pa

@@ -66,7 +66,7 @@ class LiveFiles:
             return self._known[seal, version][1]
 
     def _seal(self, version: int) -> _Seal:
-        """Tells a log from another one that took its place, and may have its inodes."""
+        """Distinguishes a log from another one that took its place, and may have its inodes."""
         try:
             found = os.stat(self._dir / commit_name(version))
             return found.st_ino, found.st_mtime_ns, found.st_size

@@ -42,7 +42,7 @@ from dt_jupyter.model import Timestamp
 _NEAR = 256
 """A state is advanced by up to this number of commits, rather than read from a checkpoint."""
 _PAST = 16
-"""So many stretches of older versions, each with one metadata, are remembered."""
+"""This number of ranges of older versions, each with one metadata, is remembered."""
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
 

@@ -44,7 +44,7 @@ def _sum(rows: Sequence[int | None]) -> int | None:
 
 def carry_size(folder: Path, known: TableSize, first: int, last: int) -> TableSize | None:
     """The size after the commits first … last of a log's folder, from the one before them; None
-    where these do not tell. Raises FileNotFoundError and LogBroken."""
+    where these do not have it. Raises FileNotFoundError and LogBroken."""
     if last - first >= _MOST_COMMITS:
         return None
     size: TableSize | None = known

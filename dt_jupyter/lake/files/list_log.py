@@ -109,7 +109,7 @@ def carry_on(
     millis: int,
 ) -> int:
     """The next version: `files` is the list after it, `stored` what the log gets, `taken` the
-    paths in its folder that it loses; with a `reason` it is no continuation of the one before.
+    paths in its folder that it loses; with a `reason` it does not continue the one before.
     FileExistsError where another program was faster."""
     version = log.version() + 1
     whole = version % WHOLE_EVERY == 0

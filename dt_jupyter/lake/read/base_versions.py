@@ -61,7 +61,7 @@ class _Base:
 
     @cached_property
     def most(self) -> Small:
-        """So many changes of it are few."""
+        """Up to this number of changes of it are few."""
         rows = min(_MOST_CHANGES.rows, int(_CHANGED_SHARE * self.files.rows))
         return replace(_MOST_CHANGES, rows=rows)
 

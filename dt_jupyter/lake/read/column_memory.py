@@ -13,7 +13,7 @@ COLUMN_BYTES = 750
 TEXT_BYTES = 32
 """What a text is taken to need."""
 PLACE_BYTES = 4
-"""A text's place in a dictionary takes so many."""
+"""Bytes of a text's place in a dictionary."""
 _PLACES_OF_1_BYTE = 127
 SHORT = -(2**31), 2**31 - 1
 """Integers from the one to the other are kept in four bytes."""

@@ -49,7 +49,7 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class ColumnFolder:
-    """Files of columns by their keys, those of a data file in a folder of their own. Processes
+    """Files of columns by their keys, those of a data file in one folder. Processes
     share it; each may remove any file at any time. All methods raise OSError."""
 
     path: Path

@@ -52,7 +52,7 @@ _SORTING_COST = 8
 """Sorting a column takes as long as searching this number of its length: no more is spent on
 sorting than on looking, so that no refresh waits for all columns of a large table."""
 _FEW_KEYS = 8
-"""So many times as many values are looked through faster by their order."""
+"""This many times more values are searched faster by their order."""
 _MAPPED_BYTES = 2_048
 """What a column in mapped memory takes in addition to the pages, which the system gives and
 takes."""

@@ -177,7 +177,7 @@ class RowRanges:
 
 
 def _rows_alone(count: int) -> pa.Table:
-    """So many rows without a column."""
+    """A number of rows without a column."""
     import pyarrow as pa
 
     return pa.table({"": pa.nulls(count)})

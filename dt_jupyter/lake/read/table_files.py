@@ -1,4 +1,4 @@
-"""The files of a table's versions, and what each says of itself."""
+"""The files of a table's versions, and the footer of each."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ class KnownFiles:
         return VersionFiles(log, version, found, self._footer)
 
     def list(self, log: TableLog, version: int, *, statistics: bool = False) -> Sequence[Action]:
-        """The actions of a version's files, which are not looked at. Raises as `at`."""
+        """The actions of a version's files, which are not opened. Raises as `at`."""
         key = str(log.path), statistics
         known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
         found = known.at(version)

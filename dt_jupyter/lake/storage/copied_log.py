@@ -46,7 +46,7 @@ COPIED_PLACE = "place.json"
 _COPY = ".copy.lock"
 _READERS = 8
 _KEPT_TIMES = 8
-"""So many times the bytes that are fetched at most are kept: of the files that were read last."""
+"""This many times the bytes that are fetched at most are kept, of the files that were read last."""
 _TRIES = 4
 """Attempts to copy a log that changes at the same time otherwise than by commits."""
 _CHECKPOINT_EVERY = 50

@@ -55,7 +55,7 @@ class RemoteStorage(Protocol):
 
     def put_commit(self, path: str, text: str) -> None:
         """A file of a Delta log, whole or not at all, by what keeps the session's own writers of
-        that log apart. FileExistsError where there is one."""
+        that log separate. FileExistsError where there is one."""
 
     def keeps_apart(self, folder: str) -> bool:
         """Whether of two `put_commit` of one name, on any machines, one is refused."""

@@ -53,7 +53,7 @@ class Publication:
     goes with it; `files` are brought from `folder`. Both ways JSON.
 
     `append`: it only adds rows and read nothing of the table, so that others may have added some
-    meanwhile. `row_ids` is the highest row id that it gives out; None where rows are not tracked.
+    before. `row_ids` is the highest row id that it gives out; None where rows are not tracked.
     """
 
     path: str
@@ -310,7 +310,7 @@ def _numbered(actions: list[dict[str, Any]], mark: int) -> int:
 
 
 def _versioned(actions: list[dict[str, Any]], made: Publication, version: int) -> None:
-    """New files are of this version; an old one with another deletion vector is as old as ever."""
+    """New files are of this version; an old one with another deletion vector keeps its age."""
     fresh = set(made.files)
     for action in actions:
         add = action.get("add")

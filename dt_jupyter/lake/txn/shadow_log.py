@@ -162,7 +162,7 @@ def unstage(folder: Path) -> None:
 
 
 def absolute(path: str, table: Path) -> str:
-    """A file of the log as a URI of its own."""
+    """A file of the log as a URI."""
     return absolute_name(path, uri(table))
 
 

@@ -1,4 +1,4 @@
-"""Backing tables: made with the properties that both writers need, registered, put aside."""
+"""Backing tables: made with the properties that both writers need, registered, moved away."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _least(value: Any) -> Any:
 
 
 def _greatest(value: Any) -> Any:
-    """A bound from above; None where none can be told."""
+    """A bound from above; None where there is none."""
     if isinstance(value, datetime):
         return _millis(value + _MILLISECOND)
     if isinstance(value, date):

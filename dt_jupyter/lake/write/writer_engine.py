@@ -269,7 +269,7 @@ def _divide(
     touched: Sequence[tuple[VersionFile, Places]], live: Sequence[VersionFile], come: int
 ) -> tuple[list[VersionFile], list[tuple[VersionFile, Places]], list[VersionFile]]:
     """The files that go; those that stay, with all that is gone of them; and what is left of those
-    that go, to be written anew."""
+    that go, to be rewritten."""
     if not touched and not come:
         return [], [], []
     places = {_id(file): gone for file, gone in touched}

@@ -44,7 +44,7 @@ _MANIFEST, _LOCK = "_manifest.json", "_lock"
 
 
 class Manifest(NamedTuple):
-    """What the folder holds, and for which sink, "" for nobody.
+    """What the folder holds, and for which sink, "" for none.
 
     `files` by bucket, or by transaction with delta updates; `applied` staged names whose folders
     may still be there; `ranges` of hashes with rows; `adopted`: the table was there.
@@ -146,7 +146,7 @@ class FilesStore(IdempotentApply):
         return before._replace(columns=columns)
 
     def _adopted(self) -> Manifest:
-        """What is there and has no manifest: files alone are no table with a key. DT-6140."""
+        """What is there and has no manifest: files alone are not a table with a key. DT-6140."""
         raise error("DT-6140", target=self._folder, store=self.store)
 
     def _taken_over(self, before: Manifest, *, fresh: bool) -> Manifest:

@@ -330,7 +330,7 @@ class KafkaCluster:
         return monotonic() + self._limit
 
     def _require_in_time(self, end: float) -> None:
-        """Of several brokers one may be away: that all are is said by itself."""
+        """Of several brokers one may be away: that all are is a separate message."""
         refused = self._heard is not None and self._heard.name() in _LOGIN
         if self._heard is not None and (refused or self._all_down):
             raise self.failure(self._heard)

@@ -137,7 +137,7 @@ class Outbox:
                 path.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Nothing of the task is sent any more, by nobody."""
+        """Nothing of the task is sent any more, by any process."""
         for suffix in (".fence", ".jsonl", ".sent"):
             for path, _ in self._files(suffix):
                 path.unlink(missing_ok=True)

@@ -73,7 +73,7 @@ class SqlStore(RemoteAuthoritative):
         """What was staged is in the target, within the open transaction."""
 
     def widen(self, column: SinkColumn) -> str:
-        """SQL that makes a column wider, "" where the store need not be told."""
+        """SQL that makes a column wider, "" where the store needs no statement."""
         return f"ALTER COLUMN {quoted(column.name)} TYPE {self.stored_type(column)}"
 
     # -- opening -----------------------------------------------------------------------------------

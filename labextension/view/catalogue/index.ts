@@ -24,7 +24,7 @@ const KINDS: readonly (readonly [kind: string, title: string])[] = [
   ['pin', 'Pins'],
 ];
 
-/** Words that are no outcome of a refresh. */
+/** Words that are not an outcome of a refresh. */
 const WORDS: Readonly<Record<string, string>> = {
   ACTIVE: 'ok',
   OK: 'ok',

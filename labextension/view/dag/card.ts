@@ -120,7 +120,7 @@ export class Card {
     }
   }
 
-  /** Lag goes on: write what follows from the clock. */
+  /** Lag grows: write what follows from the clock. */
   tick(now: Now): void {
     if (this.inside && (words.isOwn(this._node) || this._node.sink !== null)) {
       this.writeLag(this.inside, now);

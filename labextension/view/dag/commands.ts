@@ -139,7 +139,7 @@ function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   ].filter(group => group.length > 0);
 }
 
-/** Whether its last refresh failed; one that waits for a failed one has none of its own. */
+/** Whether its last refresh failed; one that waits for a failed one has none. */
 function hasFailed({ state }: GraphNode): boolean {
   return state === 'FAILED';
 }
@@ -148,7 +148,7 @@ function entry(command: Command, label: string, wanted: boolean): Entry[] {
   return wanted ? [{ command, label }] : [];
 }
 
-/** The cell with the history of what is no dynamic table. */
+/** The cell with the history of what is not a dynamic table. */
 const CELLS = { sink: deliveriesCell, task: runsCell } as const;
 
 /** Does it; resolves with what there is to say, rejects with what people can read. */

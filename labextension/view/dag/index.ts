@@ -13,7 +13,7 @@ import menuCss from './menu.raw.css';
 export interface DagOptions {
   /** Whether edges go right instead of down; null or nothing: the way that is larger in the view. */
   readonly rightward?: boolean | null;
-  /** A wheel without ctrl moves the graph instead of the page: for a panel of its own. */
+  /** A wheel without ctrl moves the graph instead of the page: for a separate panel. */
   readonly wheelPans?: boolean;
   /** Milliseconds since 1970, by the browser's clock. */
   readonly clock?: () => number;

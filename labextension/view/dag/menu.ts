@@ -186,7 +186,7 @@ function confirmationOf(
   }
 }
 
-/** What a suspension of what is no dynamic table means. */
+/** What a suspension of what is not a dynamic table means. */
 const REST = {
   sink: (name: string) => `Suspend ${name}? Nothing is delivered until it is resumed.`,
   task: (name: string) => `Suspend ${name}? It is as if it were not there until it is resumed.`,

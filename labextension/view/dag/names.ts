@@ -10,7 +10,7 @@ const TAIL = 7;
 const LONGEST_TAIL = 14;
 /** How wide a character is at most, as a share of the size of its type: bold, and not. */
 const [BOLD, PLAIN] = [0.62, 0.58];
-/** What of a card's width is no name: edges, the sign, the gap; and the sign of an error. */
+/** What of a card's width is not the name: edges, the sign, the gap; and the sign of an error. */
 const [ASIDE, ERROR] = [60, 32];
 
 /** How many characters of a name there is room for in how many lines. */

@@ -1,4 +1,4 @@
-/** The graph as a picture of its own: an SVG that needs no style sheet, and the PNG of it. */
+/** The graph as a separate picture: an SVG that needs no style sheet, and the PNG of it. */
 import { s } from '../elements/dom';
 import { download } from '../elements/save';
 import { oneLine } from '../elements/text';

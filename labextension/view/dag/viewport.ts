@@ -40,7 +40,7 @@ export class Viewport {
     element.addEventListener('pointerup', event => this.release(event));
     element.addEventListener('pointercancel', event => this.release(event));
     element.addEventListener('wheel', event => this.wheel(event), { passive: false });
-    // a drag that ends on a card is no click on it
+    // a drag that ends on a card is not a click on it
     element.addEventListener('click', event => this.dragged && event.stopPropagation(), true);
     if (typeof ResizeObserver !== 'undefined') {
       this.observer = new ResizeObserver(() => options.changed());
@@ -103,7 +103,7 @@ export class Viewport {
     clearTimeout(this.glide);
   }
 
-  /** Tell in the next frame that the camera is another. */
+  /** Report in the next frame that the camera has moved. */
   later(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;

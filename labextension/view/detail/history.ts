@@ -11,7 +11,7 @@ import type { HistoryMessage, HistoryRow, RefreshState } from '../wire';
 /** States of a refresh that has not ended. */
 export const UNDECIDED: ReadonlySet<RefreshState> = new Set(['SCHEDULED', 'EXECUTING']);
 
-/** Tells a refresh from those before it. */
+/** Distinguishes a refresh from those before it. */
 export function keyOf(row: HistoryRow | undefined): string {
   return row ? `${row.data_timestamp} ${row.trigger}` : '';
 }

@@ -36,7 +36,7 @@ export function together(a: Frontier, b: Frontier): Together {
     return { snapshot: true, shared, common: a.data_timestamp, sentence };
   }
   const why =
-    ta === tb ? '' : `their data timestamps are ${duration(Math.abs(ta - tb) / 1e6)} apart`;
+    ta === tb ? '' : `their data timestamps differ by ${duration(Math.abs(ta - tb) / 1e6)}`;
   const where = apart.length ? `they use different versions of ${listed(apart)}` : '';
   const way =
     common === null

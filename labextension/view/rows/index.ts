@@ -14,7 +14,7 @@ const WIDTH = 720; // if the width of the place is unknown
 export interface LiveRows extends View<TableRowsMessage> {
   /** Rows may differ from those that are shown. */
   refresh(): void;
-  /** Of this table, or of what it reads where that is no table. */
+  /** Of this table, or of what it reads where that is not a table. */
   happened(event: EventMessage): void;
 }
 

@@ -3,8 +3,8 @@
  * other way; a layout that flows down has along = y. Nothing is random, so a graph is always laid
  * out the same.
  *
- * Many boxes with the same neighbours become one block, a grid, so that a fan of 500 is no line of
- * 500; parts without a connection are packed into rows.
+ * Many boxes with the same neighbours become one block, a grid, so that a fan of 500 is not a line
+ * of 500; parts without a connection are packed into rows.
  */
 import { layersOf, ordered, partsOf, stepsOf, type Steps } from './layers';
 import { positions } from './positions';
@@ -17,7 +17,7 @@ export interface LayoutOptions {
   readonly rightward?: boolean;
   readonly betweenLayers?: number;
   readonly betweenBoxes?: number;
-  /** So many boxes lie side by side in a layer at most: for a narrow picture. */
+  /** The most boxes side by side in a layer: for a narrow picture. */
   readonly breadth?: number;
 }
 
