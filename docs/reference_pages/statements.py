@@ -291,7 +291,7 @@ _KINDS = {
     PointKind.TIMESTAMP: ("the state that was current then; of a dynamic table its newest data "
                           "timestamp up to then", "AT (TIMESTAMP => '2026-01-31 12:00:00')"),
     PointKind.OFFSET: ("a number of seconds ago", "AT (OFFSET => -600)"),
-    PointKind.VERSION: ("a version of its Delta log; of a dynamic table, of its own log",
+    PointKind.VERSION: ("a version of its Delta log; of a dynamic table, of that table's log",
                         "AT (VERSION => 3)"),
     PointKind.STATEMENT: ("what a statement of that id wrote; `LAST_QUERY_ID()` is the last one",
                           "BEFORE (STATEMENT => LAST_QUERY_ID())"),

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,12 +63,13 @@ class Sentence:
     text: str
 
 
-def sentences() -> list[Sentence]:
+@cache
+def sentences() -> tuple[Sentence, ...]:
     """Those of the package and of the extension, by file and line."""
     found = [s for file in sorted(PACKAGE.rglob("*.py")) for s in _python(file)]
     scripts = (f for name in VIEWS for f in sorted((EXTENSION / name).rglob("*.ts")))
     found += [s for f in scripts if not f.name.endswith(".test.ts") for s in _typescript(f)]
-    return sorted(set(found))
+    return tuple(sorted(set(found)))
 
 
 def page() -> str:

@@ -211,7 +211,7 @@ TABLE_CASES = (
         rows="INSERT INTO {x} (id, v) VALUES (7, 70)",
     ),
     StreamCase(
-        "table becomes a view of itself",
+        "table becomes a view over itself",
         f"{AWAY}; {view('SELECT * FROM {x}', '{t}')}",
         STALE,
         STALE,
