@@ -3,8 +3,8 @@
  */
 import { type HelloMessage, WIRE_VERSION } from '../view/wire';
 
-/** `hello` is the kernel's newest word about itself, kept while the connection is being restored.
-*/ export type Phase =
+/** `hello` is the kernel's newest word about itself, kept while the connection is restored. */
+export type Phase =
   | { readonly is: 'unasked' }
   | { readonly is: 'opening'; readonly hello: HelloMessage | null }
   | { readonly is: 'absent' }

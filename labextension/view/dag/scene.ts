@@ -49,8 +49,8 @@ const COLUMN_NODES = 600;
 const NARROW_WIDTH = 1000;
 const NARROW_NODES = 40;
 const NARROW_CARD = 280;
-/** The most nodes that are laid out both ways, to see which is larger, and by how much it must be.
-*/ const TRIED_NODES = 200;
+/** The most nodes that are laid out both ways, to see which is larger, and by how much. */
+const TRIED_NODES = 200;
 const WORTH_TURNING = 1.1;
 
 /** Cards this near to the view, in pixels, are filled before they are seen. */
