@@ -1,5 +1,6 @@
 /** What lies between two versions, or definitions: in words, and the rows that were inserted and
-deleted. */ import { h } from './dom';
+ * deleted. */
+import { h } from './dom';
 import { resultTable } from './grid';
 import { clean } from './text';
 import type { CompareMessage } from '../wire';
