@@ -56,7 +56,8 @@ they have one again it is checked as at its creation, and incremental again (`IN
 **What cannot continue says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in
 `DESCRIBE`, in the graph and the panel, and in the history, with a row for each data timestamp. The
 tables below say it too, with the name and the error of the table where it began: `UPSTREAM_FAILED`
-while that one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have suspended it."""
+while that one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have
+suspended it."""
 _END = """\
 "Paper" is what the design follows, with its section. Where it promises recovery without a person,
 no case needs one, except for what is gone: a table, or a column that is used.

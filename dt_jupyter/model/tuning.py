@@ -110,9 +110,7 @@ class Tuning:
         "A statement that meets a refresh, or another statement, that holds what it needs waits "
         "for so long at most.",
     )
-    check_rows: int = _limit(
-        40, "rows", "Real rows of each source in the check at creation."
-    )
+    check_rows: int = _limit(40, "rows", "Real rows of each source in the check at creation.")
     check_seconds: float = _limit(
         20.0,
         "seconds",

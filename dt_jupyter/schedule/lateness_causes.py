@@ -80,8 +80,7 @@ def _problem(node: Node, lake: LakeStanding) -> _Problem | None:
         resume = Remedy(RemedyKind.RESUME_WAREHOUSE, node.warehouse)
         return _Problem(_RESTS, f"waits for warehouse {node.warehouse}, which rests.", (resume,))
     if not node.scheduler_enabled:
-        return _Problem("NOT_SCHEDULED", "is refreshed manually only.", (Remedy(_REFRESH,
-        name),))
+        return _Problem("NOT_SCHEDULED", "is refreshed manually only.", (Remedy(_REFRESH, name),))
     return None
 
 

@@ -1,8 +1,8 @@
 """The promise of a declared key: at either end of an interval one row has it.
 
 It is the user's, and is checked over the rows that are read: those of a change once inserted and
-deleted copies have cancelled, in the order of the commits where that is known. The driver only acquits;
-what it does not is for Spark to decide, which also names an example.
+deleted copies have cancelled, in the order of the commits where that is known. The driver only
+acquits; what it does not is for Spark to decide, which also names an example.
 """
 
 from __future__ import annotations

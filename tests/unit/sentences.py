@@ -161,9 +161,9 @@ def _prose_of_module(file: Path) -> Iterator[Sentence]:
     text = file.read_text("utf-8")
     name = file.relative_to(ROOT).as_posix()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                yield Sentence(name, node.lineno, node.value.value)
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(said))):
+                yield Sentence(name, node.lineno, said)
     for match in _COMMENT.finditer(text):
         yield Sentence(name, text.count("\n", 0, match.start()) + 1, match[1])
 
