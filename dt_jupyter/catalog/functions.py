@@ -1,4 +1,4 @@
-"""Functions of the user's: each by its source text, in place of the one of its name before."""
+"""User functions: each by its source text, in place of the one of its name before."""
 
 from __future__ import annotations
 

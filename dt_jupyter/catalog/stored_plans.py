@@ -1,5 +1,5 @@
 """The plans of dynamic tables' queries as Spark analysed them: one row for each table, its last. A
-row can always be made again, so one that is lost or damaged is only read by Spark once more."""
+row can always be recreated, so one that is lost or damaged is only read by Spark once more."""
 
 from __future__ import annotations
 

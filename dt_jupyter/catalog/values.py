@@ -127,7 +127,7 @@ class HeldTable:
 class Hold:
     """Versions of tables that no vacuum may take: a pin by its name, or a running replay.
 
-    `point` says in words what was asked for; a pin is held until it is taken off or `expires`, a
+    `point` says in words what was requested; a pin is held until it is taken off or `expires`, a
     replay as long as its process lives (on another host: until `expires`).
     """
 

@@ -78,7 +78,7 @@ UNKNOWN_SOURCE = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
 
 @dataclass(frozen=True)
 class DefinitionRequest:
-    """What was asked for: the query and how it is to be kept."""
+    """What was requested: the query and how it is to be kept."""
 
     name: Name
     query: str
@@ -107,7 +107,7 @@ class Defined:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query to be compiled: what was asked for and what its names came to, over the sources as
+    """A query to be compiled: what was requested and what its names came to, over the sources as
     they are, or were at the frontier `at`; with `verify` it is checked."""
 
     spark: SparkSession

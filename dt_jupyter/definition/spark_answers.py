@@ -75,7 +75,7 @@ class SparkAnswers:
         return self._answer(f"document {digest_text(text)}", ask)
 
     def schema(self, spark: SparkSession, text: str) -> StructType:
-        """The columns of a text. A schema that its JSON does not give back is asked for again, as
+        """The columns of a text. A schema that its JSON does not give back is requested again, as
         collations in a column without a name, which PySpark loses."""
         question = f"schema {digest_text(text)}"
         known = self._find(question)

@@ -469,7 +469,7 @@ def _told(failure: BaseException, what: str) -> ErrorMessage:
 
 
 def _name(request: Request) -> Name:
-    """The table or sink that is asked for, as messages write names: of another schema than
+    """The table or sink that is requested, as messages write names: of another schema than
     `default` with that schema. DT-1001."""
     from dt_jupyter.sql import qualified_name
 

@@ -715,7 +715,7 @@ class Engine:
         return replace(report, records=tuple(self.context.access.told(report.records)))
 
     def why_late(self, name: str | Name) -> Lateness:
-        """Why a dynamic table is late, in which table the cause lies, and what helps: it, or one
+        """Why a dynamic table is late, in which table the cause is, and what helps: it, or one
         upstream, is suspended or fails; a source is gone; a refresh takes longer than the target
         lag, waits for another one or for a slot of its warehouse; nothing asks for it; no scheduler
         runs. Its `cause` is None for a table that is on time. DT-1101, DT-1109."""

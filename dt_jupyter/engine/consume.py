@@ -176,7 +176,7 @@ def _view_of_query(context: Context, view: Name, subject: Name | str) -> Iterato
 
 
 def _kept_stream(context: Context, known: Stream, subject: Name | str, *, append_only: bool) -> str:
-    """What is said of a stream that is what is asked for; DT-1105 where it differs."""
+    """What is said of a stream that is what is requested; DT-1105 where it differs."""
     name = known.name
     context.access.require_stream(name)
     mode = "APPEND_ONLY" if append_only else "DEFAULT"

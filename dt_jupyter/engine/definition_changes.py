@@ -157,7 +157,7 @@ def _tokens(text: str) -> list[Token]:
 def describe_replacement(
     table: DynamicTable, new: Definition, differs: Sequence[str], below: Dependents
 ) -> PlannedChange:
-    """Of a table that is made again in the place of one."""
+    """Of a table that is recreated in the place of one."""
     return PlannedChange(
         _TABLE,
         str(table.name),

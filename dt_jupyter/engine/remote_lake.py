@@ -1,4 +1,4 @@
-"""A lake on other storage: its tables lie there, its catalog is on a server, and each user has a
+"""A lake on other storage: its tables are there, its catalog is on a server, and each user has a
 home for it on a disk, which holds copies and may be deleted when nothing runs."""
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def home_layout(place: str) -> Layout:
 
 
 def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) -> Layout:
-    """The layout of a lake on other storage: this process knows from now on where its tables lie,
-    and its home where its catalog is. A session whose tables lie in the home that it was started
+    """The layout of a lake on other storage: this process knows from now on where its tables are,
+    and its home where its catalog is. A session whose tables are in the home that it was started
     for makes them in the lake. DT-5103, DT-5115, DT-51xx of the catalog."""
     if is_connect(spark):
         problem = "its storage is reached by Java, which a client of Spark Connect has not"

@@ -71,7 +71,7 @@ def run_script(
     *,
     consistent: bool = False,
 ) -> Iterator[Done]:
-    """Runs statement after statement, the next one when it is asked for.
+    """Runs statement after statement, the next one when it is requested.
 
     All are parsed, each once, before the first one runs; definitions that follow each other are
     created after what they read, in any order. `args` are the values of

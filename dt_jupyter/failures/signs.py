@@ -1,4 +1,4 @@
-"""Signs in a failure of what lies outside of the statement: the disk, the memory, the JVM."""
+"""Signs in a failure of what is outside of the statement: the disk, the memory, the JVM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function made again from what was kept of it: in its own namespace, in any process."""
+"""A function recreated from what was stored of it: in its own namespace, in any process."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def on_change_names(catalog: Catalog) -> frozenset[str]:
 
 
 def is_registered(name: str, catalog: Catalog) -> bool:
-    """Whether a function of the user's has that name, in any case."""
+    """Whether a user function has that name, in any case."""
     return name.lower() in {f.name for f in catalog.functions()}
 
 

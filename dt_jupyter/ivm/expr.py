@@ -204,7 +204,7 @@ class Literal(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
-    """NAME(a, b): a function, an aggregate, a generator, a function of the user's."""
+    """NAME(a, b): a function, an aggregate, a generator, a user function."""
 
     name: str
     args: tuple[Expr, ...]

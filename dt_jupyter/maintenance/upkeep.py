@@ -319,7 +319,7 @@ class Keeper:
         return found
 
     def places(self, name: Name | None = None) -> list[_Place]:
-        """The tables of the lake, or those of one name, stages included; what lies on other storage
+        """The tables of the lake, or those of one name, stages included; what is on other storage
         is not a file of the engine's. DT-1101, DT-1109."""
         catalog = self.sources.catalog
         tables = [t for t in catalog.list() if name in (None, t.name)]

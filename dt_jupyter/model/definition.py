@@ -92,7 +92,7 @@ class Definition:
 class DynamicTable:
     """A row of the catalog: one dynamic table and its state.
 
-    `id` never changes; `name` may. `mode` is what was asked for, `effective_mode` what it came to
+    `id` never changes; `name` may. `mode` is what was requested, `effective_mode` what it came to
     and `mode_reason` why. `sequence` counts its lake commits; `version` is the Delta version of
     the last one. `frontier` is None before it is initialised.
     """

@@ -1,4 +1,4 @@
-"""Functions of the user's, as the catalog keeps them: by source text, never by pickle."""
+"""User functions, as the catalog keeps them: by source text, never by pickle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FunctionUse:
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of the user's, known to all processes of a lake.
+    """A user function, known to all processes of a lake.
 
     `source` is its text; `place` (`module:name`) where it is imported instead of compiled.
     `on_change`: its values are those of the time at which a row came, and kept with the row.

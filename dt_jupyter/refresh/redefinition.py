@@ -42,7 +42,7 @@ def define_anew(
 
 
 def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
-    """Whether a table that is FULL though AUTO was asked for has other sources than when it became
+    """Whether a table that is FULL though AUTO was requested has other sources than when it became
     that, all with versions. One that is to be repaired is repaired first."""
     full = table.mode is RefreshMode.AUTO and table.effective_mode is RefreshMode.FULL
     versions = all(s.kind is not SourceKind.FOREIGN for s in seen.sources)
@@ -53,7 +53,7 @@ def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
 def define_as_asked(
     spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look
 ) -> Defined:
-    """The definition in the mode that was asked for, over its sources at the frontier that was
+    """The definition in the mode that was requested, over its sources at the frontier that was
     seen, with the check at creation."""
     old = table.definition
     use_schema(spark, old)

@@ -125,7 +125,7 @@ class Step:
 class Replay:
     """A pinned walk over the snapshots of a name: iterate over it, or index it.
 
-    Steps are found when they are asked for, and kept, so that a walk that was interrupted continues
+    Steps are found when they are requested, and kept, so that a walk that was interrupted continues
     where it was. A context manager; closed, it releases what it held, and raises DT-4108.
     """
 
@@ -453,7 +453,7 @@ def _stop(
 ) -> Stop:
     """The version of each table at a point; the oldest is the oldest that is whole. Its time is
     the snapshot's own: a commit's, or a data timestamp; of several tables, and where the walk is
-    `stepped` by time, the one that was asked for."""
+    `stepped` by time, the one that was requested."""
     versions = snapshots.versions(bases, str(name), at)
     if at is OLDEST:
         oldest = {s.table_id: snapshots.oldest_retained(s) for s in bases}

@@ -23,7 +23,7 @@ class PlannedAction(StrEnum):
     ADD = "add"
     CHANGE = "change"
     REPLACE = "replace"
-    """Dropped, and made again."""
+    """Dropped, and recreated."""
     REMOVE = "remove"
     LEAVE = "leave"
     """In the lake, and not in the script."""

@@ -156,7 +156,7 @@ class SinkReports:
         """The log of a source, and its newest version; DT-6151, DT-2101 where it has none."""
         table = self.sources.catalog.get(sink.source)
         path = paths.get(sink.source, "") if table is None else ""
-        if not path or not is_delta(path):  # only the session knows where it lies, if there is one
+        if not path or not is_delta(path):  # only the session knows where it is, if there is one
             at = self.deliveries.source_of(sink).look()
             return at.log, at.version
         log = self.sources.logs[path]

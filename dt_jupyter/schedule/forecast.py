@@ -12,7 +12,7 @@ from dt_jupyter.schedule.simulate import Simulation
 from dt_jupyter.schedule.state import Node, Slots, State
 
 MOST_PERIODS = 40
-"""Of the dynamic table that is asked for; fewer where those around it are refreshed more often."""
+"""Of the dynamic table that is requested; fewer where those around it are refreshed more often."""
 _MOST_TICKS = 200
 _FEWEST_PERIODS = 3
 _MOST_NODES = 50

@@ -43,6 +43,6 @@ class ChangeSource(Protocol):
 
     def next(self, after: Checkpoint | None) -> ChangeInterval | None:
         """The interval after a checkpoint, from the beginning for None; None where there is
-        nothing new. The same checkpoint is asked for again after a failure: what follows it then
+        nothing new. The same checkpoint is requested again after a failure: what follows it then
         may end elsewhere, but no change may be missing or twice."""
         ...

@@ -79,7 +79,7 @@ def answers(driver: Driver, at: Conversation, message: FromRuntime) -> Iterator[
 
 
 class DirectChannel:
-    """The driver works when an answer is asked for, in the caller's thread: each order of steps
+    """The driver works when an answer is requested, in the caller's thread: each order of steps
     is one that a test can choose."""
 
     def __init__(self, driver: Driver) -> None:

@@ -158,7 +158,7 @@ class Delivery:
         self._pending = (Delivered(interval.until, *counts, 0.0, tuple(drifted)), started)
 
     def _send_loads(self, work: _Work) -> pa.Table | None:
-        """The keys that are asked for; None where nothing that the store has is needed."""
+        """The keys that are requested; None where nothing that the store has is needed."""
         import pyarrow.compute as pc
 
         changed = work.combined

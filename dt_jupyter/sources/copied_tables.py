@@ -24,7 +24,7 @@ from dt_jupyter.spark import read_at
 class CopiedTables:
     """The copies in `folder`, one for each place; without a `storage` there are none.
 
-    In the home of a lake on other storage Spark reads the tables where they lie, since its workers
+    In the home of a lake on other storage Spark reads the tables where they are, since its workers
     have no copies; the table of each copy is stored at `shared_at` in the lake, for homes that
     have not copied it. The `lock` separates writers where the storage does not.
     """
@@ -41,7 +41,7 @@ class CopiedTables:
         return Path(path).parent == self.folder
 
     def place_of(self, path: str) -> str:
-        """Where the table lies whose log is copied there; any other path as it is."""
+        """Where the table is whose log is copied there; any other path as it is."""
         return self._place(Path(path)) if self.holds(path) else path
 
     def open(self, path: str) -> CopiedLog | None:

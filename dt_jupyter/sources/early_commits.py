@@ -43,7 +43,7 @@ def version_then(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -
 
 
 def version_now(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -> int | None:
-    """As `version_then` for a `t` that is the present, or was when it was asked for: with what is
+    """As `version_then` for a `t` that is the present, or was when it was requested: with what is
     dated ahead of the clock, up to what a later timestamp was resolved to."""
     newest = log.version()
     time = log.commit_time(newest)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LINKED = "parquet"
-"""The format whose files are read where they lie; the rows of others are copied once."""
+"""The format whose files are read in place; the rows of others are copied once."""
 _FORMAT, _LOCATION, _OPTIONS = "dt.files.format", "dt.files.location", "dt.files.options"
 _PARTITIONED, _CREATED = "dt.files.partitions", "dt.files.created"
 _ROOTS = "dt.files.roots"
@@ -69,7 +69,7 @@ class FileTable:
 
     @property
     def linked(self) -> bool:
-        """Whether its files are read where they lie."""
+        """Whether its files are read in place."""
         return self.format == _LINKED
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Where things lie in a lake's folder."""
+"""The places of things in a lake's folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dt_jupyter.model import Name
 @dataclass(frozen=True, slots=True)
 class Layout:
     """`<lake>/tables` holds tables made in the session, `<lake>/_dt` what the engine owns. Of a
-    lake that lies at a `place` on other storage `lake` is a home on this disk."""
+    lake that is at a `place` on other storage `lake` is a home on this disk."""
 
     lake: Path
     place: str = ""
@@ -32,7 +32,7 @@ class Layout:
         return schema / name.table
 
     def free(self, name: Name) -> Path:
-        """As `table`, where no other table lies: one that had the name has kept its folder."""
+        """As `table`, where no other table is: one that had the name has kept its folder."""
         folder, number = self.table(name), 1
         while folder_exists(folder):
             number += 1

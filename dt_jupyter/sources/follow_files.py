@@ -173,7 +173,7 @@ def _same(source: FileSource, came: FileList) -> bool:
     return all(now.get(p) == r.file for p, r in came.items())
 
 
-# -- Parquet: read where it lies -------------------------------------------------------------------
+# -- Parquet: read in place -------------------------------------------------------------------
 
 
 def _link(

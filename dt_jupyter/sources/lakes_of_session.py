@@ -126,7 +126,7 @@ def _forget(
 
 
 def _move(spark: SparkSession, before: Layout, now: Layout) -> None:
-    """What is made from now on lies in the lake that is opened. A schema that holds nothing any
+    """What is made from now on is in the lake that is opened. A schema that holds nothing any
     more is forgotten, at a folder that is not there: Spark deletes the one that it drops."""
     if warehouse_of(spark).resolve() == before.tables:
         set_warehouse(spark, now.tables)

@@ -93,7 +93,7 @@ class Logs:
             return self._logs.setdefault(path, log)
 
     def lists(self, path: str) -> ListReader:
-        """Of the recorded list of files whose log lies there."""
+        """Of the recorded list of files whose log is there."""
         log = self[path]
         with self._lock:
             return self._lists.setdefault(path, ListReader(log))
@@ -250,7 +250,7 @@ class Sources:
         return self._listed(found, of_relation(name, relation, self._zone), of)
 
     def _keep(self, found: Source | ViewSource) -> Source | ViewSource:
-        """What is known from now on, where each name is asked for once."""
+        """What is known from now on, where each name is requested once."""
         if self.known_bases is not None:
             self.known_bases[found.name, self.temporary] = found
         return found
@@ -375,7 +375,7 @@ class Sources:
         return f"{count_of(count, 'file')} of {table.location}"
 
     def _own(self, name: Name, path: str) -> str:
-        """Where the table lies that the session knows at `path`: in this lake, if the session's
+        """Where the table is that the session knows at `path`: in this lake, if the session's
         is the same table in another copy of the lake."""
         own = str(self.layout.table(name))
         if self.catalog.root.holds(path) or not is_delta(own) or not is_delta(path):

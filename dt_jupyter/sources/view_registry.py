@@ -182,7 +182,7 @@ class Publisher:
 
     def part_folder(self, schema: str) -> None:
         """The folder of a schema is its own: Spark makes tables there, and deletes it with the
-        schema, and the tables of a schema that had the name before lie where they lay."""
+        schema, and the tables of a schema that had the name before stay in their places."""
         if schema == "default" or not self.spark.catalog.databaseExists(quote(schema)):
             return
         rows = self.spark.sql(f"DESCRIBE DATABASE {quote(schema)}").collect()

@@ -44,7 +44,7 @@ class Drawing(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Activity:
-    """A call, or a step of one. `title` is asked for when it is drawn. One that runs `beside`
+    """A call, or a step of one. `title` is requested when it is drawn. One that runs `beside`
     others is drawn only while jobs of it run and no other activity of the main thread does."""
 
     title: Title

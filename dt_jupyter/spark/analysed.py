@@ -39,7 +39,7 @@ class ParsedText:
 
     @property
     def is_query(self) -> bool:
-        """Whether it only reads: nothing runs before its rows are asked for."""
+        """Whether it only reads: nothing runs before its rows are requested."""
         named = self.kind.endswith("Statement") or self.kind.startswith("Describe")
         return not (self.facts.acts or named or self.is_blind)
 

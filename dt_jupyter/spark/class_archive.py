@@ -29,7 +29,7 @@ _AGAIN_SECONDS = 24 * 3600
 
 
 def archive_of(java: Java, folder: Path | None = None) -> Path:
-    """Where the archive for this Java and the installed packages lies, or is to lie: in `folder`
+    """Where the archive for this Java and the installed packages is, or is to be: in `folder`
     (None: the user's cache folder). Another Java, or another release, has another."""
     digest = hashlib.sha256(str(java.home).encode())
     digest.update((java.home / "release").read_bytes())

@@ -24,7 +24,7 @@ _MOUNTS: dict[str, str] = {}
 
 
 def mount_place(folder: str | os.PathLike[str], place: str) -> None:
-    """What the engine names by a path in `folder`, which is absolute, lies to Spark at `place` on
+    """What the engine names by a path in `folder`, which is absolute, is for Spark at `place` on
     other storage, and what Spark says of that is translated to the path. For the whole process."""
     _MOUNTS[os.fspath(folder)] = place
 

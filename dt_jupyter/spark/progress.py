@@ -63,5 +63,5 @@ class JobProgress:
 
 
 def scala_doubles(context: Any) -> Any:
-    """An empty array of doubles: no quantiles are asked for."""
+    """An empty array of doubles: no quantiles are requested."""
     return context._gateway.new_array(context._jvm.double, 0)

@@ -2,7 +2,7 @@
 the same, and handed over once.
 
 The write end of a JVM's standard input decides who owns it: the JVM ends when no process holds that
-end. The keeper passes it through a Unix socket, which lies in a folder that only this user can
+end. The keeper passes it through a Unix socket, which is in a folder that only this user can
 open. So a JVM belongs to one process at a time, and ends with it, even if that is killed.
 """
 
@@ -128,7 +128,7 @@ def _open_process(pid: int) -> int | None:
 
 
 def order_spare(launch: Launch) -> SpareOrder | None:
-    """What this process would start now, if a spare is asked for by the environment and possible
+    """What this process would start now, if a spare is requested by the environment and possible
     here: not without Unix sockets, nor in a JVM that has started this process."""
     seconds = spare_seconds(os.environ)
     if seconds is None or not hasattr(socket, "send_fds") or "PYSPARK_GATEWAY_PORT" in os.environ:
@@ -150,7 +150,7 @@ def _configuration(variables: Mapping[str, str]) -> list[tuple[str, int, int]]:
 
 
 def spare_seconds(environ: Mapping[str, str]) -> float | None:
-    """For how long a spare is to wait; None where none is asked for."""
+    """For how long a spare is to wait; None where none is requested."""
     word, _, seconds = environ.get(SWITCH, "").partition(":")
     if word != _WORD:
         return None

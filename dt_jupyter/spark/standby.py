@@ -85,7 +85,7 @@ class Standby:
             self.end()
 
     def _warm_up(self) -> None:
-        """Runs statements until the JVM is wanted, where a spare is asked for too; its context is
+        """Runs statements until the JVM is wanted, where a spare is requested too; its context is
         then replaced by one in which nothing has happened."""
         if self._asked.is_set() or spare_seconds(os.environ) is None:
             return
@@ -149,7 +149,7 @@ def dismiss() -> None:
 
 
 def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
-    """A new session whose tables lie in the warehouse, in the JVM on standby if it was started for
+    """A new session whose tables are in the warehouse, in the JVM on standby if it was started for
     the same, else in a spare one, else in a new one; DT-5104, DT-5105."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

@@ -43,7 +43,7 @@ class Side:
 
     `views` are the temporary views that its change reads, once it has been read, and `local`
     says that its rows are few and in the driver; a relation that occurs in a query several times
-    is read once. Of a `whole` one all rows are asked for, and not those of the interval.
+    is read once. Of a `whole` one all rows are requested, and not those of the interval.
     """
 
     id: str
@@ -83,7 +83,7 @@ class Side:
         return not any(c.added_files for c in commits if c.data_change)
 
     def read(self, spark: SparkSession, scan: Scan) -> str:
-        """The relation of a scan: its columns, `__dt_rid` where asked for, `__dt_w` of a change."""
+        """The relation of a scan: its columns, `__dt_rid` where requested, `__dt_w` of a change."""
         key = tuple(dict.fromkeys(n for _, n in scan.reads)), scan.end
         if key not in self._read:
             self._read[key] = self._relation(spark, *key)

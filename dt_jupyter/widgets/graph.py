@@ -148,7 +148,7 @@ def _has_standing(node: GraphNode) -> bool:
 
 
 def mode_text(node: GraphNode) -> str:
-    """`AUTO → INCREMENTAL`, or the mode that was asked for; of a sink `sqlite → shops`, of a task
+    """`AUTO → INCREMENTAL`, or the mode that was requested; of a sink `sqlite → shops`, of a task
     when it runs."""
     if node.sink is not None:
         return store_text(node.sink)

@@ -21,7 +21,7 @@ def mime_bundle(text: str, html: str, rows: ResultMessage | None = None) -> dict
 def chosen_types(
     whole: dict[str, Any], include: Collection[str] | None, exclude: Collection[str] | None
 ) -> dict[str, Any]:
-    """Those of a bundle that are asked for."""
+    """Those of a bundle that are requested."""
     return {
         kind: data
         for kind, data in whole.items()

@@ -124,7 +124,7 @@ class FrontiersMessage:
 @dataclass(frozen=True, slots=True)
 class StreamRow:
     """A stream: `offset` is the time up to which its changes were consumed, `waiting` how many
-    commits of its base tables lie behind it; `consumers` are the tables it was consumed into."""
+    commits of its base tables are behind it; `consumers` are the tables it was consumed into."""
 
     name: str
     source: str
@@ -212,7 +212,7 @@ class RowsMessage:
 @dataclass(frozen=True, slots=True)
 class TableRowsMessage:
     """The first rows of a table `at` a time, at most `limit`, each with its change since
-    the point that was asked for. `table_version` is None of a view; one
+    the point that was requested. `table_version` is None of a view; one
     that is not `dynamic` changes without being refreshed. `chart` are the columns
     that are drawn: across, and up."""
 
@@ -240,8 +240,8 @@ class TableRowsMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompareMessage:
-    """What lies between two versions, definitions or tables: in lines the definition, the schema
-    and the counts, and the first rows that were inserted and deleted."""
+    """The difference between two versions, definitions or tables: in lines the definition, the
+    schema and the counts, and the first rows that were inserted and deleted."""
 
     title: str
     lines: tuple[str, ...]

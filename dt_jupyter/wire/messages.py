@@ -40,7 +40,7 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode`
+    """What a graph shows as a box. `declared_mode` is what was requested (AUTO), `refresh_mode`
     what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it

@@ -129,7 +129,7 @@ def rounds(
     stages: tuple[Stage, ...], sources: Iterable[str], rng: random.Random
 ) -> Iterator[frozenset[str]]:
     """Sets of sources that change together, each of derivatives that Spark can plan in a moment,
-    one found when it is asked for; a source that is in none changes in no check."""
+    one found when it is requested; a source that is in none changes in no check."""
     every = list(sources)
     rng.shuffle(every)
     most = len(every) if _width(stages) <= _WIDE else _WIDE // 2

@@ -1,4 +1,4 @@
-"""What the check at creation computes in the place of functions of the user's: for each list of
+"""What the check at creation computes in the place of user functions: for each list of
 arguments one of a few values of the function's type, by a hash. Nothing of theirs is run.
 """
 

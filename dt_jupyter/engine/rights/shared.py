@@ -66,7 +66,7 @@ path, an address or a class. `path` itself is a place, and asked as one."""
 @dataclass(frozen=True)
 class Shared:
     """How a shared engine is open: `roots` are folders outside of the lake that may be read, and
-    that tables may lie in, links resolved."""
+    that tables may be in, links resolved."""
 
     roots: tuple[Path, ...] = ()
 

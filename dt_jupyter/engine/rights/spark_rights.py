@@ -283,7 +283,7 @@ class SparkRights:
         )
 
     def _places_elsewhere(self) -> list[str]:
-        """Where the lake lies on other storage, and the tables that it knows there."""
+        """Where the lake is on other storage, and the tables that it knows there."""
         paths = [t.path for t in self.access.catalog.tables()]
         places = [self.copies.place_of(p) for p in paths if self.copies.holds(p)]
         return [self.layout.place, *places] if self.layout.place else places

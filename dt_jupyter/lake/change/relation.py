@@ -316,4 +316,4 @@ def _first_images(
         f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
         f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE {_IMAGE} = 1)"
     )
-    return Relation(sql, "files", "row ids are asked for", None, (view,))
+    return Relation(sql, "files", "row ids are requested", None, (view,))

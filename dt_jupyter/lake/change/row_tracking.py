@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-"""The column of a change's rows that has Delta's row ids, where they were asked for."""
+"""The column of a change's rows that has Delta's row ids, where they were requested."""
 _MATERIALIZED = "delta.rowTracking.materializedRowIdColumnName"
 
 

@@ -30,7 +30,7 @@ class Small:
     rows: int = 150_000
     bytes: int = 64 << 20
     marked_bytes: int = 16 << 30
-    """Of files some of whose rows deletion vectors took: only columns that are asked for are
+    """Of files some of whose rows deletion vectors took: only columns that are requested are
     decoded, once for all that a process reads of the file."""
     taken_bytes: int = 256 << 20
     """Of the rows that they took, as an average one of the table has in files."""

@@ -114,7 +114,7 @@ def paths_of(action: Action) -> tuple[str, ...]:
 
 
 def vector_file(vector: Mapping[str, Any]) -> str:
-    """Where a deletion vector lies (Delta protocol, deletion vector descriptors)."""
+    """Where a deletion vector is (Delta protocol, deletion vector descriptors)."""
     text = str(vector["pathOrInlineDv"])
     if vector.get("storageType", "u") == "p":
         return unquote(text)

@@ -107,7 +107,7 @@ class TableLog:
         return self._look()
 
     def _update(self, version: int | None = None) -> None:
-        """Before the newest version is asked for, which None is: a folder of this disk has it."""
+        """Called before the newest version is read (None): a folder of this disk has it."""
 
     def _look(self) -> int:
         """The newest version of those in the folder."""
@@ -457,7 +457,7 @@ class TableLog:
 
     def size(self, version: int | None = None) -> TableSize:
         """Of a snapshot, by default the newest; its files are listed (delta-rs) where the commits
-        since the last one that was asked for do not say. NotSupported for a table that is a
+        since the last one that was requested do not say. NotSupported for a table that is a
         different one to delta-rs, whether it lists it now or later."""
         require_openable(self.path)
         self._update(version)

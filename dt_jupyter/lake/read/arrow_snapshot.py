@@ -241,7 +241,7 @@ class SmallTables:
         return files.rows * width <= self.table_bytes
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
-        """A table is asked for at both ends of a change, and not at older ones again."""
+        """A table is requested at both ends of a change, and not at older ones again."""
         self._kept.put(key, rows, table_bytes(rows))
         alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
         for old in alike[:-_ENDS]:

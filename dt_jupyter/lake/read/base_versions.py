@@ -51,7 +51,7 @@ class _Base:
     log_rows: KeptRows
     near: dict[int, bool] = field(default_factory=dict)
     asked: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    """For columns, the versions whose changes were asked for last."""
+    """For columns, the versions whose changes were requested last."""
     number: int = field(default_factory=count().__next__)
     """No other base has it."""
 

@@ -49,7 +49,7 @@ def packed_type(type_: pa.DataType) -> pa.DataType:
 
 
 def unpack(values: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Values as they are asked for: without a dictionary, and decimals in Spark's own type."""
+    """Values as they are requested: without a dictionary, and decimals in Spark's own type."""
     import pyarrow as pa
 
     if isinstance(values, pa.DictionaryArray):

@@ -1,5 +1,5 @@
 """Decoded columns on this machine's disk, for the first refresh of the next process: written in the
-background when nothing else is read, and mapped into memory where they are asked for."""
+background when nothing else is read, and mapped into memory where they are requested."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """By which column a table need be read least for some rows: a declared key, a date, whatever the
-table happens to lie by."""
+table happens to be ordered by."""
 
 from __future__ import annotations
 

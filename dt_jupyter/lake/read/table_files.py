@@ -218,7 +218,7 @@ class KnownFiles:
     memory: CacheMemory
     forget: Callable[[str], None]
     _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
-    """The files of the versions of each table that were asked for last."""
+    """The files of the versions of each table that were requested last."""
     _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Versions that stay, by table."""
 

@@ -2,7 +2,7 @@
 
 A commit never changes, so it is copied once. Its files are named there by where they are, as in a
 shallow clone's log: Spark reads the folder as a table, of the same versions at the same times, and
-fetches the rows from where they lie. Nothing is ever written to the table.
+fetches the rows from their place. Nothing is ever written to the table.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ _NAMES_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
 
 
 class CopiedLog(TableLog):
-    """The copy in `folder`, which is brought up to date whenever the newest version is asked for;
-    `place` is where the table lies. Files of `most_fetched` bytes are fetched to be read here.
+    """The copy in `folder`, which is brought up to date whenever the newest version is requested;
+    `place` is where the table is. Files of `most_fetched` bytes are fetched to be read here.
     Raises StorageFailed in addition to what any log raises."""
 
     def __init__(
@@ -278,7 +278,7 @@ class CopiedLog(TableLog):
 
 
 def read_copied_place(folder: Path) -> str:
-    """Where the table lies whose log a folder has the copy of."""
+    """Where the table is whose log a folder has the copy of."""
     return str(json.loads((folder / COPIED_PLACE).read_text("utf-8"))["place"])
 
 

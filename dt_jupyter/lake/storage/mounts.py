@@ -1,7 +1,7 @@
 """Folders of this disk that represent a lake's on other storage: what is in them is of two kinds.
 
 A table there is known by a copy of its log in the folder; what a commit writes is written there
-first, and put where the table lies. So code that reads a log, or names a table by its path, works
+first, and put where the table is. So code that reads a log, or names a table by its path, works
 as on a disk, and Spark gets the place (`text_of_path`).
 """
 
@@ -61,7 +61,7 @@ def know_place(
 
 
 def find_place(path: TablePath) -> Mounted | None:
-    """As `find_mounted`, and where the table lies whose log is copied there."""
+    """As `find_mounted`, and where the table is whose log is copied there."""
     return find_mounted(path) or _copies.get(os.fspath(path))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class _Asked(threading.local):
-    """Of the running thread: the logs that were asked for, where each is asked for once, by their
+    """Of the running thread: the logs that were requested, where each is requested once, by their
     ids, which are unique while they are held."""
 
     logs: dict[int, object] | None = None

@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file's name in the folder that was asked for, its bytes, and when it was written, in
+    """A file's name in the folder that was requested, its bytes, and when it was written, in
     milliseconds."""
 
     name: str

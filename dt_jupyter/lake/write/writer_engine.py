@@ -243,7 +243,7 @@ def _id(file: VersionFile) -> str:
 
 def _match(asked: pa.Table, stored: pa.Table) -> tuple[Places, Places] | None:
     """The pairs of rows with equal keys, NULL equal to NULL, as indices of both; None where one
-    of those that are asked for has several."""
+    of those that are requested has several."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc

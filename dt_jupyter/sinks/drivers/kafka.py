@@ -222,7 +222,7 @@ class KafkaStore(RemoteAuthoritative):
         """DT-6142, DT-6143."""
         key, problem = list(self._binding.key), ""
         if owner.get("id", topic.id) != topic.id:
-            raise self._changed("it was deleted and made again")
+            raise self._changed("it was deleted and recreated")
         if (before := owner.get("partitions", topic.partitions)) != topic.partitions:
             now = topic.partitions
             raise self._changed(f"the number of its partitions was {before} and is {now}")

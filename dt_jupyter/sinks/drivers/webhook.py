@@ -246,7 +246,7 @@ class WebhookStore(PushOnly):
     # -- requests ----------------------------------------------------------------------------------
 
     def _pause(self, attempt: int, answer: WebhookAnswer) -> float:
-        """Twice as long each time, up to half of it random; no less than was asked for."""
+        """Twice as long each time, up to half of it random; no less than was requested."""
         most: float = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
         return max(most * (0.5 + self._jitter() / 2), min(answer.wait, _LONGEST_WAIT))
 
