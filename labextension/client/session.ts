@@ -156,7 +156,7 @@ export class Session implements Host {
     return () => void line.watchers.delete(changed);
   }
 
-  /** All topics are old: those that are watched are asked for now. */
+  /** All topics are old: those that are watched are requested now. */
   refresh(): void {
     this._behind = false;
     TOPICS.forEach(topic => this._outdate(topic));

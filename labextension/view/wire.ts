@@ -111,7 +111,7 @@ export interface TaskStanding {
   readonly failures: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is not a Delta table. `held_back` says why nothing refreshes it though nothing has failed. */
+/** What a graph shows as a box. `declared_mode` is what was requested (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is not a Delta table. `held_back` says why nothing refreshes it though nothing has failed. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -243,7 +243,7 @@ export interface FrontiersMessage {
   readonly as_of: Instant | null;
 }
 
-/** A stream: `offset` is the time up to which its changes were consumed, `waiting` how many commits of its base tables lie behind it; `consumers` are the tables it was consumed into. */
+/** A stream: `offset` is the time up to which its changes were consumed, `waiting` how many commits of its base tables are behind it; `consumers` are the tables it was consumed into. */
 export interface StreamRow {
   readonly name: string;
   readonly source: string;
@@ -548,7 +548,7 @@ export interface RowsMessage {
   readonly truncated: boolean;
 }
 
-/** The first rows of a table `at` a time, at most `limit`, each with its change since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
+/** The first rows of a table `at` a time, at most `limit`, each with its change since the point that was requested. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
 export interface TableRowsMessage {
   readonly type: 'tablerows';
   readonly version: number;
@@ -564,7 +564,7 @@ export interface TableRowsMessage {
   readonly chart: readonly string[];
 }
 
-/** What lies between two versions, definitions or tables: in lines the definition, the schema and the counts, and the first rows that were inserted and deleted. */
+/** The difference between two versions, definitions or tables: in lines the definition, the schema and the counts, and the first rows that were inserted and deleted. */
 export interface CompareMessage {
   readonly type: 'compare';
   readonly version: number;

@@ -173,7 +173,7 @@ class SparkRights:
         self, spark: SparkSession, text: str, placed: PlacedByEngine, role: str
     ) -> tuple[ParsedText, Analysed]:
         """What Spark says of what is wrong in a text names columns of what it has found: that is
-        asked for too."""
+        checked too."""
         parsed = parse_text(spark, text)
         self._require_parsed(parsed)
         query = placed.reads_only and parsed.is_query

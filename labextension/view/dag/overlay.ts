@@ -1,4 +1,4 @@
-/** What lies over the graph for a while: the menu of a node, and the outcome of a command. */
+/** What is over the graph for a while: the menu of a node, and the outcome of a command. */
 import { h, type Question } from '../elements/dom';
 import { button } from '../elements/parts';
 import type { Rectangle } from './camera';

@@ -27,7 +27,7 @@ export type Action =
   /** A badge searches by state, and goes to what it finds. */
   | { readonly is: 'search'; readonly text: string; readonly badge?: boolean }
   | { readonly is: 'step'; readonly by: number }
-  /** Only what lies one way of the chosen node; once more to show all. */
+  /** Only what is one way of the chosen node; once more to show all. */
   | { readonly is: 'narrow'; readonly way: Way }
   | { readonly is: 'widen' }
   | { readonly is: 'unfold'; readonly name: string }

@@ -422,7 +422,7 @@ function figures(message: DetailMessage): HTMLElement {
   return h('dl', { class: 'dtj-statistics' }, ...shown);
 }
 
-/** `AUTO → INCREMENTAL`: what was asked for, where it is not what it came to. */
+/** `AUTO → INCREMENTAL`: what was requested, where it is not what it came to. */
 function modeText(card: CardMessage): string {
   const automatic = card.declared_mode === 'AUTO' && card.refresh_mode !== 'AUTO';
   return automatic ? `AUTO → ${card.refresh_mode}` : card.refresh_mode;

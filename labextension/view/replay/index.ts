@@ -24,7 +24,7 @@ import type { Host, View } from '../elements/dom';
 import type { Spacing } from './timeline';
 import type { ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
-const REST = 60; // milliseconds that the slider rests before rows are asked for
+const REST = 60; // milliseconds that the slider rests before rows are requested
 const FINE = 10_000; // notches of a slider over time
 const LEAP = 10; // steps of PageUp and PageDown
 const SCHEMAS = [
@@ -42,7 +42,7 @@ export interface Walk extends View<ReplayMessage> {
   kernelChanged(): void;
 }
 
-/** Walks over a replay. Rows, another schema and differences are asked for where there is a kernel. */
+/** Walks over a replay. Rows, another schema and differences are requested where there is a kernel. */
 export function mountReplay(root: HTMLElement, host: Host): Walk {
   return new ReplayView(root, host);
 }

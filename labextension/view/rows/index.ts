@@ -88,7 +88,7 @@ class RowsView implements LiveRows {
     this._frame.remove();
   }
 
-  /** One question at a time: later changes are asked for by the next. */
+  /** One question at a time: later changes are requested by the next. */
   private async _ask({ name, at, table_version, limit }: TableRowsMessage): Promise<void> {
     this._asking = true;
     try {
