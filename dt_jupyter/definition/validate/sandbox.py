@@ -100,7 +100,7 @@ def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def few_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame; TooManyRows where there are more than are looked at."""
+    """The rows of a frame; TooManyRows where there are more than are read."""
     rows = as_rows(frame.limit(MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
         raise TooManyRows
