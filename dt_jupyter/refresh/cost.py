@@ -46,7 +46,7 @@ FIXED = {RefreshWay.PROCESS: 0.5, RefreshWay.SPARK: 0.9}
 """The share of the cheapest refresh that is taken to be for no row."""
 
 FIXED_ROWS = 300_000
-"""What computing everything costs for no row is taken to be the cost of so many rows."""
+"""What computing everything costs for no row is taken to be the cost of this many rows."""
 
 DEARER = {RefreshWay.PROCESS: 1.5, RefreshWay.SPARK: 1.1}
 """Moving has to cost this many times as much before everything is computed; after that, more than
