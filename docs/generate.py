@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-if __name__ == "__main__":  # run as a file: the packages are those beside this folder
+if __name__ == "__main__":  # run as a file: the packages are those next to this folder
     sys.path.insert(0, str(ROOT))
 
 from docs.reference_pages import (  # noqa: E402

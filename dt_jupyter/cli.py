@@ -106,7 +106,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 
 def _fail(failure: Exception, what: str) -> int:
-    """A few lines of it on stderr; of what nobody foresaw the trace too. The exit code."""
+    """A few lines of it on stderr; for an unexpected error the trace too. The exit code."""
     from dt_jupyter.dispatch import error_message
     from dt_jupyter.failures import UNFORESEEN, catalogued
     from dt_jupyter.widgets import error_text
@@ -170,7 +170,7 @@ def _explain(engine: Engine, asked: argparse.Namespace) -> int:
 
 
 def _scheduler(engine: Engine, asked: argparse.Namespace) -> int:
-    """Refreshes on schedule until a signal, and tells what it did, from this thread alone."""
+    """Refreshes on schedule until a signal, and prints what it did, from this thread alone."""
     from dt_jupyter.watching import log_as_json, serve_metrics
 
     stop = threading.Event()
@@ -209,7 +209,7 @@ def _telling(engine: Engine, stop: threading.Event) -> int:
 
 
 class _Told:
-    """Which refreshes have been told of already; NO_DATA and skips are not worth a line."""
+    """Which refreshes have been printed already; NO_DATA and skips are not worth a line."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -1,6 +1,6 @@
 """The stamp of what is built here: from which sources it was built, and what came out.
 
-`bundle.json` beside this file holds both digests. While they match, installing the Python package
+`bundle.json` next to this file holds both digests. While they match, installing the Python package
 needs no Node: `hatch_build.py` takes the committed bundle and the committed module of the widgets.
 Standard library only, for it runs before anything is installed.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUNDLE = "bundle"
 WIDGET = Path("dt_jupyter", "widgets", "static", "widget.js")
-"""The widgets' module, beside the folder of the extension."""
+"""The widgets' module, next to the folder of the extension."""
 STAMP = "bundle.json"
 CONFIGURATION = ("package.json", "package-lock.json", "tsconfig.json")
 CODE = frozenset({".ts", ".mjs", ".css", ".json"})

@@ -54,7 +54,7 @@ class Writer:
 
     def interface(self, kind: Any) -> str:
         if not hasattr(kind, "__dataclass_fields__"):
-            raise TypeError(f"{kind} is no part of a message")
+            raise TypeError(f"{kind} is not part of a message")
         name: str = kind.__name__
         if name not in self.written:
             self.written[name] = ""

@@ -1,4 +1,4 @@
-"""Errors, reasons, and the columns of what the engine tells of itself."""
+"""Errors, reasons, and the columns of what the engine reports about itself."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def errors_page() -> str:
     return paragraphs(
         "# Errors",
         "One catalogue: a code that stays, an SQLSTATE, a sentence and what helps. `{name}` and "
-        "the like are facts that an error carries as fields (`error.facts`); where it knows the "
-        "place in your text, it underlines it. A trace of the JVM is in `error.details`. "
+        "other names in braces are facts that an error carries as fields (`error.facts`); where it "
+        "knows the place in your text, it underlines it. A trace of the JVM is in `error.details`. "
         "`%dt help DT-1101` shows the page of a code in a cell, and "
         "`python -m dt_jupyter help DT-1101` in a terminal.",
         *parts,
@@ -73,7 +73,7 @@ def history_page() -> str:
         "## Reason codes",
         "Why a refresh did what it did (`STATE_CODE`), a dynamic table waits "
         "(`SCHEDULING_STATE_REASON`), or has its mode (`REFRESH_MODE_REASON`; the codes of what is "
-        "not incremental are under [operators](operators.md#refusals)). `…` stands for facts.",
+        "not incremental are under [operators](operators.md#refusals)). `…` are facts.",
         table(("code", "says"), ((code(c), plain(t)) for c, t in sorted(_reasons().items()))),
     )
 
@@ -115,8 +115,8 @@ _RELATIONS = (
     (
         "events",
         "DT_EVENTS",
-        "What happened in the lake, newest first, whichever process did it; `dt.events(name)` "
-        "gives the same. Of refreshes without data and of skipped ticks the history alone tells. "
+        "What happened in the lake, newest first, in any process; `dt.events(name)` "
+        "gives the same. Refreshes without data and skipped ticks are only in the history. "
         "`ATTRIBUTES` is a JSON text: seconds, counts of rows, the trigger. The newest 50,000 "
         "events of the last 14 days are kept.",
     ),

@@ -45,7 +45,7 @@ def operators_page() -> str:
         (
             code(r.name),
             plain(r.sentence.replace("{what}", "…").replace("{type}", "…")),
-            plain(r.hint.replace("{known}", "what stands beside it above")),
+            plain(r.hint.replace("{known}", "its replacement above")),
         )
         for r in Refusal
     )
@@ -64,7 +64,7 @@ def operators_page() -> str:
         + ". A minimum or maximum is read again where a "
         "deleted row reached it. The same of DISTINCT values are kept by a hidden table of the "
         "values that each group has, with how often, where the types of their arguments have an "
-        "exact equality and all calls beside them are kept too.",
+        "exact equality and all calls next to them are kept too.",
         "Computed again for the groups that a change touched: "
         + ", ".join(map(code, sorted(aggregates.SUPPORTED - state)))
         + "; also sums and averages of floating columns, and other calls with DISTINCT. Of those, "
@@ -77,8 +77,8 @@ def operators_page() -> str:
         ),
         "## Refusals",
         "What a query has that no rule keeps: the reason's code in `REFRESH_MODE_REASON` of a "
-        "table that is then computed anew (FULL), in DT-1107 where `REFRESH_MODE = INCREMENTAL` "
-        "was asked for, and in DT-3102 of a change query.",
+        "table that is then recomputed (FULL), in DT-1107 where `REFRESH_MODE = INCREMENTAL` "
+        "was requested, and in DT-3102 of a change query.",
         table(("code", "because", "what helps"), refusals),
         "Not deterministic (`NON_DETERMINISTIC`) is what Spark's plan says it of, as `rand()`, and "
         "`aes_encrypt` and `raise_error`. Functions of the moment "

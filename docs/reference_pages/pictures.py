@@ -63,7 +63,7 @@ def _table(
 
 
 def lag() -> str:
-    """Twelve refreshes every 24 seconds, of which two found nothing new."""
+    """Twelve refreshes every 24 seconds, two of them without new data."""
     points = tuple(
         _refresh(24.0 * i, 2.0 + i % 3, _NO_DATA if i in (4, 9) else _INCREMENTAL)
         for i in range(12)

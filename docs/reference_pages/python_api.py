@@ -27,7 +27,7 @@ _INTERNAL = frozenset({"ivm", "lake", "sql", "spark"})
 _MACHINERY = frozenset({
     "Comparison", "Defined", "HeldTable", "Owner", "Points", "StageName", "Transaction", "TreeNode",
 })  # fmt: skip
-"""Values within values that nobody needs to know by name."""
+"""Values within values whose names no user needs."""
 _PLUMBING = frozenset({"connect", "declare", "nudge", "points", "statement_done"})
 """Of the engine: shown above, or public for its own parts alone."""
 

@@ -50,7 +50,7 @@ FORMS: tuple[Form, ...] = (
          "  [(column [COMMENT 'c'], …)] [option …] [CLUSTER BY (column, …)]\n"
          "  [FROZEN WHERE (condition) [BACKFILL FROM t]] AS query",
          "Registers a query, checks it, and fills the table. OR ALTER keeps the table and changes "
-         "what is another now. No refresh changes the rows of a frozen region; `BACKFILL FROM` "
+         "what has changed. No refresh changes the rows of a frozen region; `BACKFILL FROM` "
          "takes the first of them from a table. IMMUTABLE WHERE is another word for it.",
          "CREATE DYNAMIC TABLE daily TARGET_LAG = '5 minutes' AS SELECT day, count(*) AS n FROM "
          "orders GROUP BY day"),
@@ -113,14 +113,14 @@ FORMS: tuple[Form, ...] = (
          f"  [{_POINT}] [option …]",
          "A bookmark in the changes of `n`.", "CREATE STREAM s ON TABLE orders APPEND_ONLY = TRUE"),
     Form("CREATE STREAM", f"CREATE [OR REPLACE] STREAM [IF NOT EXISTS] s CLONE t [{_POINT}]",
-         "Another stream that stands where `t` does, or at a point.", "CREATE STREAM s CLONE t"),
+         "Another stream at the offset of `t`, or at a point.", "CREATE STREAM s CLONE t"),
     Form("ALTER STREAM", "ALTER STREAM [IF EXISTS] s {SET option … | UNSET option, …}",
          "`COMMENT` and `MAX_DATA_EXTENSION_TIME_IN_DAYS`.",
          "ALTER STREAM s SET MAX_DATA_EXTENSION_TIME_IN_DAYS = 30"),
     Form("DROP STREAM", "DROP STREAM [IF EXISTS] s", "Takes it away; UNDROP brings it back.",
          "DROP STREAM s"),
     Form("UNDROP STREAM", "UNDROP STREAM [IF EXISTS] s",
-         "Brings back the one of that name that was dropped last, where it stood, as long as its "
+         "Brings back the one of that name that was dropped last, at its offset, as long as its "
          "sources keep what it has not consumed.", "UNDROP STREAM s"),
     Form("DESCRIBE STREAM", "DESCRIBE STREAM s", "As SHOW STREAMS, of one.", "DESCRIBE STREAM s"),
     Form("SHOW STREAMS", "SHOW STREAMS [LIKE 'pattern']",
@@ -143,7 +143,7 @@ FORMS: tuple[Form, ...] = (
          "Ends it; what it delivered stays in the store.", "DROP SINK IF EXISTS s"),
     Form("DESCRIBE SINK", "DESCRIBE SINK s", "As SHOW SINKS, of one.", "DESCRIBE SINK s"),
     Form("SHOW SINKS", "SHOW SINKS [LIKE 'pattern']",
-         "A row for each: where it stands, and why it does not deliver.", "SHOW SINKS"),
+         "A row for each: its state, and why it does not deliver.", "SHOW SINKS"),
     Form("CREATE TASK",
          "CREATE [OR REPLACE] TASK [IF NOT EXISTS] t [option …]\n"
          "  [SCHEDULE = '{k minutes | USING CRON minute hour day month weekday zone}' | "
@@ -168,12 +168,12 @@ FORMS: tuple[Form, ...] = (
     Form("SHOW TASKS", "SHOW TASKS [LIKE 'pattern']",
          "A row for each: when it runs next, and what keeps it from running.", "SHOW TASKS"),
     Form("CREATE ROLE", "CREATE ROLE [IF NOT EXISTS] r [COMMENT = '…']",
-         "A role without rights; `admin`, who may do all, and `public`, which everybody has, are "
+         "A role without rights; `admin`, who may do all, and `public`, which every role has, are "
          "always there.", "CREATE ROLE analyst"),
     Form("DROP ROLE", "DROP ROLE [IF EXISTS] r", "Refused while it owns something.",
          "DROP ROLE analyst"),
     Form("SHOW ROLES", "SHOW ROLES [LIKE 'pattern']", "A row for each.", "SHOW ROLES"),
-    Form("USE ROLE", "USE ROLE r", "The session's role from now on; CURRENT_ROLE() tells it.",
+    Form("USE ROLE", "USE ROLE r", "The session's role from now on; CURRENT_ROLE() returns it.",
          "USE ROLE analyst"),
     Form("GRANT",
          "GRANT {right, … | ALL} ON {TABLE | VIEW | DYNAMIC TABLE | STREAM | SINK | TASK | "
@@ -198,7 +198,7 @@ READS: tuple[Form, ...] = (
     Form("", "SELECT … FROM {table | view | dynamic table | (query)}\n"
              "  CHANGES [(INFORMATION => DEFAULT | APPEND_ONLY | REDO)]\n"
              "  [{AT | BEFORE} (point)] [END (point)]",
-         "What came and went in between, with `$ACTION`, `$ISUPDATE`, `$ROW_ID`.",
+         "What was inserted and deleted in between, with `$ACTION`, `$ISUPDATE`, `$ROW_ID`.",
          "SELECT * FROM orders CHANGES (INFORMATION => DEFAULT) AT (VERSION => 3) "
              "END (VERSION => 7)"),
     Form("", "SELECT … FROM s",
@@ -228,7 +228,7 @@ def statements_page() -> str:
         "## Options of dynamic tables",
         _options(TABLE_OPTIONS),
         "Those marked *fixed* are settled when the table is created: `CREATE OR ALTER` changes "
-        "them. `CLUSTER BY (column, …)` stands among them.",
+        "them. `CLUSTER BY (column, …)` is one of them.",
         "## Options of warehouses",
         _options(WAREHOUSE_OPTIONS),
         "## Options of streams",
@@ -253,7 +253,7 @@ def statements_page() -> str:
 
 
 def require_all_forms() -> None:
-    """Raises where the parser knows a statement that no form tells of, or an example is none."""
+    """Raises where the parser knows a statement without a form, or an example is none."""
     known = {form.words for form in FORMS}
     parsed = {" ".join(words) for words, _ in _PARSERS} - _MISTAKES
     if missing := {_ALIASES.get(words, words) for words in parsed} - known:
@@ -262,7 +262,7 @@ def require_all_forms() -> None:
         try:
             (found,) = parse_script(form.example)
         except DTError as problem:
-            raise LookupError(f"{form.example} is no example: {problem}") from problem
+            raise LookupError(f"{form.example} is not an example: {problem}") from problem
         if form.words and isinstance(found, SparkStatement):
             raise LookupError(f"{form.example} is a statement of Spark's")
 
@@ -290,12 +290,12 @@ def _options(known: dict[str, Option]) -> str:
 _KINDS = {
     PointKind.TIMESTAMP: ("the state that was current then; of a dynamic table its newest data "
                           "timestamp up to then", "AT (TIMESTAMP => '2026-01-31 12:00:00')"),
-    PointKind.OFFSET: ("so many seconds ago", "AT (OFFSET => -600)"),
-    PointKind.VERSION: ("a version of its Delta log; of a dynamic table, of its own",
+    PointKind.OFFSET: ("a number of seconds ago", "AT (OFFSET => -600)"),
+    PointKind.VERSION: ("a version of its Delta log; of a dynamic table, of that table's log",
                         "AT (VERSION => 3)"),
     PointKind.STATEMENT: ("what a statement of that id wrote; `LAST_QUERY_ID()` is the last one",
                           "BEFORE (STATEMENT => LAST_QUERY_ID())"),
-    PointKind.STREAM: ("where a stream stands", "AT (STREAM => 's')"),
+    PointKind.STREAM: ("the offset of a stream", "AT (STREAM => 's')"),
     PointKind.COMMON: ("the greatest data timestamp that all dynamic tables of the query have",
                        "AT (COMMON)"),
 }  # fmt: skip
@@ -305,7 +305,7 @@ def _points() -> str:
     rows = ((code(kind.value), *_KINDS[kind][:1], code(_KINDS[kind][1])) for kind in PointKind)
     return paragraphs(
         table(("kind", "is", "example"), rows),
-        "`AT` is up to and with the point, `BEFORE` what was there before it. `END` stands after "
+        "`AT` is up to and with the point, `BEFORE` what was there before it. `END` follows "
         "`CHANGES` and takes the same. In Python `at=` takes a datetime or ISO text, an int (a "
         "version), or a timedelta (a distance from now).",
     )
@@ -319,7 +319,7 @@ def _functions() -> str:
     scalar = [
         (
             code("SYSTEM$STREAM_HAS_DATA('s')"),
-            "whether a stream holds anything; looks at logs alone",
+            "whether a stream holds anything; reads only logs",
         ),
         (code("LAST_QUERY_ID()"), "the id of the last statement that wrote rows"),
     ]
@@ -332,7 +332,7 @@ _SHOWS = {
     "([columns](history.md#dynamic_table_refresh_history))",
     "DYNAMIC_TABLE_GRAPH_HISTORY": "what each was, and read, from when to when "
     "([columns](history.md#dynamic_table_graph_history))",
-    "SINK_HISTORY": "what became of each delivery, newest first "
+    "SINK_HISTORY": "the outcome of each delivery, newest first "
     "([columns](history.md#sink_history))",
     "TASK_HISTORY": "one row for each attempt of a run, newest first "
     "([columns](history.md#task_history))",

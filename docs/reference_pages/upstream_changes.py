@@ -20,8 +20,9 @@ _STORED = re.compile(r" USING delta LOCATION '[^']*'| TBLPROPERTIES \([^)]*\)")
 _INTRODUCTION = """\
 # When something changes upstream
 
-What is upstream takes precedence: nobody is kept from dropping, replacing or renaming a table since
-a dynamic table reads it. The dynamic table finds out at its next refresh, and goes on by itself
+Look up here what happens to a dynamic table, or a stream, when something that it reads is changed.
+What is upstream takes precedence: a table can be dropped, replaced or renamed although a dynamic
+table reads it. The dynamic table notices it at its next refresh, and continues automatically
 wherever it can. Each of these cases is run by a test, over named columns and over `*`, with and
 without rows written in between, with another dynamic table above, and after a restart; each time
 the contents are compared with what the query gives, or, where the refresh failed, with what they
@@ -29,14 +30,14 @@ were.
 
 | word | what the next refresh does |
 | --- | --- |
-| goes on | `NO_DATA` where no rows were written, else `INCREMENTAL` |
+| continues | `NO_DATA` if no rows were written, else `INCREMENTAL` |
 | `INCREMENTAL` | follows the rows and columns that the statement itself changed |
-| `REINITIALIZE` | computes all rows anew, once: the stored ones may be of other tables or columns |
-| a code | fails by it and keeps the old contents; the last column says what mends it |
+| `REINITIALIZE` | recomputes all rows, once: the stored ones may be of other tables or columns |
+| a code | fails with it and keeps the old contents; the last column says what repairs it |
 
 **Columns.** For each source it is known which columns a definition uses: `DESCRIBE DYNAMIC TABLE`
-lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may come, go and
-change their types, in a table as in a view. Of a struct the whole is used.
+lists them (kind `READS`), and `dt.lineage` says what is computed from them. Others may be added
+and dropped, and change their types, in a table as in a view. Of a struct the whole is used.
 
 **Columns that are only added** are NULL in the rows that a Delta table has. Where `*` takes them
 and they only pass through the query, they are added to the dynamic table, NULL in its rows, and no
@@ -52,36 +53,38 @@ it meant, over the tables as they are: a text that means the same changes nothin
 (a partitioned Parquet table in place of Delta, say) is FULL from then on, with the reason; once
 they have one again it is checked as at its creation, and incremental again (`INCREMENTAL_AGAIN`).
 
-**What cannot go on says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in `DESCRIBE`,
-in the graph and the panel, and in the history, with a row for each data timestamp. The tables below
-say it too, with the name and the error of the table where it began: `UPSTREAM_FAILED` while that
-one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have suspended it."""
+**What cannot continue says why**: in `SHOW DYNAMIC TABLES` (`SCHEDULING_STATE_REASON`), in
+`DESCRIBE`, in the graph and the panel, and in the history, with a row for each data timestamp. The
+tables below say it too, with the name and the error of the table where it began: `UPSTREAM_FAILED`
+while that one fails, and `SKIPPED` (`UPSTREAM_SUSPENDED`) once five failures in a row have
+suspended it."""
 _END = """\
 "Paper" is what the design follows, with its section. Where it promises recovery without a person,
-no case needs one, but for what is gone: a table, or a column that is used.
+no case needs one, except for what is gone: a table, or a column that is used.
 A suspended table waits for `ALTER DYNAMIC TABLE … RESUME`."""
 
 
 _STREAMS = """\
 ## Streams
 
-A stream gives the difference of its source between where it stands and now. After each of these
+A stream gives the difference of its source between its offset and now. After each of these
 cases a test compares what the stream gives with the rows that were there and that are there, for
 tables with a declared key and with row tracking, with changes before the statement and after it;
-`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams go on or fail alike, but that an `APPEND_ONLY` stream
-by a declared key is stale where the change feed was off: it alone tells inserts from updates.
+`APPEND_ONLY` and `SHOW_INITIAL_ROWS` streams continue or fail in the same way, except that an
+`APPEND_ONLY` stream by a declared key is stale where the change feed was off: only the feed
+distinguishes inserts from updates.
 
 | word | what the stream does |
 | --- | --- |
-| goes on | gives exactly the rows that came and went, in the columns and types of now |
+| continues | gives exactly the rows that were inserted and deleted, in the present schema |
 | DT-3202 | is stale, says so in `SHOW STREAMS` and when it is read, and gives nothing |
-| another code | fails until the source is there again, and then goes on |
+| another code | fails until the source is there again, and then continues |
 
 A stale stream is created again, `SHOW_INITIAL_ROWS = TRUE` gives it all rows to begin with. One
 that still has to give its initial rows gives them where its source is the same table or view.
 
 A view that was replaced is compared with what it meant when the stream was created: a text that
-means the same goes on. `CHANGES` of a view reads both ends by its text of now."""
+means the same continues. `CHANGES` of a view reads both ends by its text of now."""
 
 
 def upstream_page() -> str:
@@ -103,7 +106,7 @@ def _stream_tables() -> list[str]:
 
 def _chapter(chapter: Chapter) -> str:
     rows = ((plain(c.what), _outcome(c.named), _outcome(c.star), _mend(c)) for c in chapter.cases)
-    head = ("what happens", "over named columns", "over `*`", "mended by")
+    head = ("what happens", "over named columns", "over `*`", "repaired by")
     return paragraphs(f"## {chapter.title}", f"Paper: {chapter.paper}", table(head, rows))
 
 

@@ -1,4 +1,4 @@
-"""One number of bytes for what is kept of tables for the next refresh, in however many caches."""
+"""One number of bytes for what is kept of tables for the next refresh, shared by all caches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 _PRESSURE_SECONDS = 1.0
 ENTRY_BYTES = 256
-"""What an entry takes beside its value: its key, and its place."""
+"""What an entry takes in addition to its value: its key, and its place."""
 
 
 class CacheMemory:
@@ -92,7 +92,8 @@ class Cache(Generic[_K, _V]):
             return found.value
 
     def put(self, key: _K, value: _V, size: int) -> None:
-        """Keeps a value of so many bytes in the place of a former one; none that is too large."""
+        """Stores a value of `size` bytes and replaces a former one; does not store one that is too
+        large."""
         with self.memory.lock:
             self.pop(key)
             if size + ENTRY_BYTES > self.memory.most_bytes:

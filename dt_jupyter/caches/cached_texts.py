@@ -23,8 +23,8 @@ def text_cache(
     [Callable[Concatenate[str, _P], _T]],
     Callable[Concatenate[str, _P], _T],
 ]:
-    """Caches a function of a text, and of more that has a hash, in `most_bytes`. Its results, with
-    the text, take so many bytes for a character: measure them."""
+    """Caches a function of a text, and of more that has a hash, in `most_bytes`. The size of a
+    result, with its text, is given in bytes for a character: measure it."""
 
     def decorate(
         call: Callable[Concatenate[str, _P], _T],

@@ -19,7 +19,7 @@ def is_memory_short(group: Path = _GROUP) -> bool:
 
 
 def _is_group_full(group: Path) -> bool:
-    """By Linux's control groups of version 2; the system gives cached files back by itself."""
+    """By Linux's control groups of version 2; the system releases cached files when needed."""
     try:
         limit = int((group / "memory.max").read_text())
         used = int((group / "memory.current").read_text())

@@ -2,7 +2,7 @@
 history.
 
 One SQLite file in the lake, used by several threads and processes at once. Every method of
-`Catalog` is one transaction: on the disk when it returns, or without any trace. What stands here
+`Catalog` is one transaction: on the disk when it returns, or without any trace. What is stored here
 about a dynamic table's data is a copy; the truth is in that table's own log.
 """
 

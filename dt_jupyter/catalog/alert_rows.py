@@ -1,4 +1,4 @@
-"""Alerts that stand, the same for every process, and what those of dynamic tables go by."""
+"""Active alerts, the same for every process, and the rows that decide those of dynamic tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dt_jupyter.model import (
 _alert, _table, _history = schema.alert, schema.dynamic_table, schema.history
 _run = schema.task_run
 _RUNS = 16
-"""A task's last outcome is looked for among so many of its newest runs."""
+"""A task's last outcome is searched in this number of its newest runs."""
 _STANDINGS = (
     select(
         _table.c.id,
@@ -53,7 +53,7 @@ _STANDINGS = (
 
 
 class AlertRows(TaskRuns):
-    """An alert is raised, and cleared, by whichever process is first."""
+    """An alert is raised, and cleared, by the first process that finds it."""
 
     def table_standings(self) -> list[TableStanding]:
         """Of all dynamic tables; those that cannot be read are left out."""
@@ -73,8 +73,8 @@ class AlertRows(TaskRuns):
             return _standing(connection)
 
     def settle_alerts(self, found: Sequence[Alert]) -> AlertMoves:
-        """Raises what is found and does not stand, clears what stands and is not found; what this
-        process did of it. Where nothing is to be done nothing is written."""
+        """Raises alerts that are found and not active, clears active ones that are not found;
+        returns what this process changed. Writes nothing if nothing changes."""
         if decide_alerts(found, self.standing_alerts(), self.clock.now()).none:
             return AlertMoves()
         with self._write() as connection:

@@ -46,7 +46,7 @@ _NEXT = (
     .where(_history.c.ordinal < schema.NO_ORDINAL)
     .scalar_subquery()
 )
-# Built once, parameters apart: building a statement costs more than running it.
+# Built once, without parameters: building a statement costs more than running it.
 _ONE = _table.c.id == bindparam("of_dt")
 _READ_STANDING = select(*_STANDING).where(_ONE)
 _UPDATE = _table.update().where(_ONE)
@@ -57,7 +57,7 @@ _UNMAP = _version.delete().where(
 
 
 def _never_before(later: RefreshState) -> list[RefreshState]:
-    """Of a row that cannot be read nobody knows what it was."""
+    """The state of a row that cannot be read is unknown."""
     return [s for s in RefreshState if not (s is later or s.may_become(later))]
 
 

@@ -80,7 +80,7 @@ def _stands(row: RowMapping, sequence: int) -> bool:
 
 
 class Overtaken(Exception):
-    """Another refresh ended since the caller read the table: what it planned stands on old rows."""
+    """Another refresh ended since the caller read the table: its plan was made for old rows."""
 
 
 class Attempts(Store):
@@ -98,9 +98,9 @@ class Attempts(Store):
         resolved: Mapping[str, int] | None = None,
     ) -> Attempt:
         """Take the lease for `ttl` seconds and write an EXECUTING row; from then on the base tables
-        of `resolved` have these versions at the data timestamp for everybody. A machine that loses
-        its power has lost the attempt with its process: until it commits nothing is to recover, and
-        a commit that the catalog has not seen begin is rolled forward.
+        of `resolved` have these versions at the data timestamp for all processes. A machine that
+        loses its power has lost the attempt with its process: until it commits nothing is to
+        recover, and a commit that the catalog has not seen begin is rolled forward.
 
         Raises DT-2104 while another attempt lives, DT-2109 for a data timestamp that is not
         after the present one (or a tick that the scheduler is done with), DT-1101 when the
@@ -263,7 +263,7 @@ class Attempts(Store):
         held: RowMapping | None,
     ) -> tuple[dict[str, Any], RefreshRecord]:
         """What a refresh that found nothing new sets of the row, and its record; an attempt that is
-        dead is told so. Raises before that."""
+        dead gets an error. Raises before that."""
         now, t = self.clock.now(), record.data_timestamp
         self._require_turn(row, held, trigger, t, now)
         before = to_frontier(row["frontier"])
@@ -364,7 +364,7 @@ class Attempts(Store):
         which the reinitialisation still waits.
 
         False, with nothing changed, if the catalog has that sequence already, or if the attempt
-        that made the commit still lives and will finish by itself.
+        that made the commit still lives and will finish it.
         """
         with self._write() as connection:
             row = read_standing(connection, dt_id)

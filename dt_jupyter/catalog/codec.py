@@ -105,7 +105,7 @@ def from_definition(definition: Definition, root: LakeRoot) -> str:
 
 
 def definition_digest(text: str) -> str:
-    """Tells stored definitions apart: 16 hexadecimal digits."""
+    """A digest that distinguishes stored definitions: 16 hexadecimal digits."""
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

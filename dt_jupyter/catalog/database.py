@@ -18,10 +18,10 @@ a file need not be on the disk when they end."""
 
 
 class Pulse(Protocol):
-    """Tells whether a catalog was written to, by any process. One thread asks."""
+    """Shows whether a catalog was written to, by any process. One thread asks."""
 
     def beats(self) -> bool:
-        """Whether there was a commit since the last question, or the catalog is another one."""
+        """Whether there was a commit since the last question, or the catalog was replaced."""
 
     def close(self) -> None: ...
 
@@ -49,14 +49,14 @@ class CatalogDatabase(Protocol):
         """Rows of the catalog that the lake had elsewhere, put into new tables; False: none was."""
 
     def disown_copy(self, connection: Connection) -> None:
-        """In a copy, what processes hold is held by nobody: they hold it in the original."""
+        """In a copy, nothing is held by a process: they hold it in the original."""
 
     def is_current(self, connection: Connection) -> bool:
         """Whether a transaction that has begun is on the database that is there now."""
 
     def is_gone(self, problem: DBAPIError) -> bool:
         """Whether a transaction could not begin because what was opened is gone; it may be there
-        anew."""
+        again."""
 
     def explain(self, problem: Exception) -> DTError:
         """What an error of the database means, as one of the catalogue."""
@@ -67,8 +67,8 @@ class CatalogDatabase(Protocol):
     def pulse(self, engine: Callable[[], Engine]) -> Pulse: ...
 
     def hold_lock(self, name: str, patience: float) -> AbstractContextManager[None]:
-        """A lock of that name, which one of all who may open the catalog holds at a time, and which
-        ends with its process. TableLocked after so many seconds."""
+        """A lock of that name, held by one connection to the catalog at a time and released when
+        its process ends. TableLocked after `patience` seconds."""
 
 
 Prepare: TypeAlias = Callable[[Engine, CatalogDatabase], None]

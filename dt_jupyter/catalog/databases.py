@@ -1,4 +1,4 @@
-"""Which database a lake's catalog is in: the one that is asked for, else the one that it has."""
+"""Which database a lake's catalog is in: the one that is requested, else the one that it has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dt_jupyter.catalog.sqlite import SqliteFile
 
 def find_database(path: Path, url: str | None = None, *, home: bool = False) -> CatalogDatabase:
     """`path` is that of the file in the lake, or in one `home` of it of several; `url` the
-    server's that was asked for. DT-5115."""
+    server's that was requested. DT-5115."""
     if url is None:
         place = read_place(path.parent)
         if place is None or not place.url:

@@ -22,7 +22,7 @@ class Definitions(Store):
     """Reading; `definition_rows.open_row` writes, whenever a dynamic table is made or changed."""
 
     def digest(self, definition: Definition) -> str:
-        """Tells definitions apart, and is the same wherever the lake lies."""
+        """Distinguishes definitions, and does not depend on the lake's folder."""
         return definition_digest(from_definition(definition, self.root))
 
     def registration(self, dt_id: str, definition: Definition) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What happened, told to Python's logging: by this process, of what it committed."""
+"""Logs the events that this process committed, by Python's logging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing down what happened, in the transaction in which it does: told after, or never."""
+"""Stores events in the transaction in which they happen; they are published after its commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRIM = _event.delete().where(
 
 
 def add_event(connection: Connection, event: LakeEvent) -> None:
-    """Kept if it says that something is another than it was, and told once it is committed."""
+    """Store state changes (not DEBUG) and publish the event after commit."""
     connection.get_execution_options()[NOTED].append(event)
     if event.severity is not Severity.DEBUG:
         connection.execute(_INSERT, _values_of(event))

@@ -21,13 +21,13 @@ def file_id(path: Path) -> str:
 
 
 def is_copy(connection: Connection, path: Path) -> bool:
-    """Whether the file is another one than when it was last opened."""
+    """Whether the file was replaced since it was last opened."""
     known = connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == _KEY))
     return known not in (None, file_id(path))
 
 
 def disown_copy(connection: Connection, path: Path) -> None:
-    """In a copied file, what processes hold is held by nobody: they hold it in the original."""
+    """In a copied file, nothing is held by a process: they hold it in the original."""
     meta, copied = schema.meta, is_copy(connection, path)
     connection.execute(meta.delete().where(meta.c.key == _KEY))
     connection.execute(meta.insert().values(key=_KEY, value=file_id(path)))

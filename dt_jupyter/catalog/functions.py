@@ -1,4 +1,4 @@
-"""Functions of the user's: each by its source text, in place of the one of its name before."""
+"""User functions: each by its source text, in place of the one of its name before."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FunctionRows(Store):
     """Names are in lower case."""
 
     def put_function(self, made: UserFunction) -> bool:
-        """Keeps it, in place of one of its name; whether that is another one than before."""
+        """Stores it, in place of one of its name; whether it has changed."""
         with self._write() as connection:
             query = select(_function).where(_function.c.name == made.name)
             known = read_each(connection, _function, query, self._made(FUNCTIONS))[0]

@@ -1,4 +1,4 @@
-"""Refresh history: what every refresh was, newest first, however many there are."""
+"""Refresh history: what every refresh did, newest first, of any length."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _newest(
 
 
 def _readable(connection: Connection, query: Select[Any]) -> list[RowMapping]:
-    """Rows that are no refresh are left out: they stand for nothing that goes on."""
+    """Rows that are not refreshes are left out: they do not represent a running refresh."""
     made, broken = read_each(connection, _history, query, _checked)
     for row in broken:
         _log.warning("a row of the refresh history cannot be read: %s", row.problem)
@@ -158,7 +158,7 @@ class History(Store):
         return {row["dt_id"]: to_record(row) for row in rows}
 
     def last_ticks(self) -> dict[str, Timestamp]:
-        """By id: the newest tick of each that the scheduler is done with, whatever came of it."""
+        """By id: the newest tick of each that the scheduler is done with, whatever its outcome."""
         query = select(_table.c.id, _table.c.last_tick).where(_table.c.last_tick.is_not(None))
         with self._read() as connection:
             rows = read_each(connection, _table, query, lambda row: (row["id"], row["last_tick"]))[

@@ -91,13 +91,13 @@ class Holds(Store):
         return made
 
     def hold_tables(self, hold_id: str, tables: Iterable[HeldTable]) -> None:
-        """What is held, set anew."""
+        """What is held, replaced."""
         with self._write() as connection:
             own = _hold.update().where(_hold.c.id == hold_id)
             connection.execute(own.values(tables=self._dumped(tables)))
 
     def renew_hold(self, hold_id: str) -> bool:
-        """The replay goes on; False where its hold was given up."""
+        """The replay continues; False if its hold was given up."""
         with self._write() as connection:
             until = self._lease_time().plus(HOLD_SECONDS)
             own = _hold.update().where(_hold.c.id == hold_id)
@@ -125,7 +125,7 @@ class Holds(Store):
         return found
 
     def drop_broken_hold(self, name: str) -> bool:
-        """Lets go of those in quarantine that bear the name (or id); False where none does."""
+        """Releases those in quarantine with the name (or id); False if there is none."""
         with self._write() as connection:
             rows = self._broken(connection, name, HOLD_SHELF)
             for row in rows:

@@ -1,4 +1,4 @@
-"""The event table of a lake: what happened in it, whichever process did it."""
+"""The event table of a lake: what happened in it, in all processes."""
 
 from __future__ import annotations
 

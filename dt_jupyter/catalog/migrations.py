@@ -1,8 +1,8 @@
 """How a catalog comes to the schema of this release: an ordered tuple, never edited, only extended.
 
 Each migration is portable SQL text, frozen: `schema` may move on, what a release once ran may
-not; a database's `dialect_text` says it in its words. What SQL cannot say, or databases say in
-ways of their own, is a function of the transaction. All that an opened catalog lacks run in
+not; a database's `dialect_text` translates it. What SQL cannot express, or what differs
+between databases, is a function of the transaction. All that an opened catalog lacks run in
 one transaction.
 """
 

@@ -13,7 +13,7 @@ from sqlalchemy import RowMapping
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One engine in one process. `started` tells two processes with the same pid apart: the
+    """One engine in one process. `started` distinguishes two processes with the same pid: the
     kernel's start time of the process where the system shows one, else empty."""
 
     host: str
@@ -56,5 +56,5 @@ def running(owner: Owner) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it runs, and belongs to somebody else
+        pass  # it runs, and belongs to another user
     return not owner.started or start_time(owner.pid) in (owner.started, "")

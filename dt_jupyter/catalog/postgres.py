@@ -1,6 +1,6 @@
 """A catalog in PostgreSQL, for a lake that several machines open: a schema for each lake.
 
-What the file of SQLite gives by itself is asked for here: one writer at a time by an advisory lock
+What SQLite's file gives automatically is requested here: one writer at a time by an advisory lock
 that ends with the transaction, one snapshot for a reader by REPEATABLE READ, the order of texts by
 the collation "C", and the news of a commit by NOTIFY.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 LOCK_SECONDS = 30
 _IDLE_SECONDS = 60
-"""A process that stands still in the middle of a transaction keeps the others out no longer."""
+"""A process that stops in the middle of a transaction blocks the others no longer than this."""
 _CONNECT_SECONDS = 10
 _PATIENCE = 5.0
 _DRIVERS = ("postgresql", "postgresql+psycopg")
@@ -72,7 +72,7 @@ _LOST = (
 )
 _ELSEWHERE = "Give that address, or none: it is written in the lake."
 _HOLD = "SELECT pg_advisory_lock(hashtextextended(%s, 0))"
-_COPIED = "Delete _dt/catalog.json in the copy, and it gets a catalog of its own."
+_COPIED = "Delete _dt/catalog.json in the copy, and it gets a new catalog."
 
 
 def parse_catalog_url(given: str) -> URL:
@@ -96,7 +96,7 @@ def parse_catalog_url(given: str) -> URL:
 class PostgresSchema:
     """The schema of the lake whose file of the catalog is, or would be, at `path`: see
     `CatalogDatabase`. `url` may hold a password, which is written nowhere; in a `home` of the lake
-    that is one of several the path tells nothing; `machine_time` is this machine's clock, in
+    that is one of several the path does not identify it; `machine_time` is this machine's clock, in
     microseconds."""
 
     url: URL = field(repr=False)
@@ -132,7 +132,7 @@ class PostgresSchema:
                 stack.enter_context(FileLock(f"{self.path}.lock", timeout=LOCK_SECONDS))
                 self._mark = read_place(self.path.parent) or self._new_mark()
                 if self._mark.url:
-                    if file is not None:  # another process has taken it over meanwhile
+                    if file is not None:  # another process has taken it over
                         file.dispose()
                     sqlite.set_aside(self.path)
                 elif file is not None:
@@ -186,8 +186,8 @@ class PostgresSchema:
         return engine
 
     def _make_schema(self) -> None:
-        """One that a process began to fill that never told the lake is made anew. DT-5116 where
-        the lake's catalog is on another server."""
+        """A schema that a process began to fill, but never recorded in the lake, is recreated.
+        DT-5116 where the lake's catalog is on another server."""
         with self._connected(autocommit=True) as connection:
             found = connection.execute(
                 "SELECT 1 FROM pg_namespace WHERE nspname = %s", [self._schema]
@@ -249,7 +249,7 @@ class PostgresSchema:
 
     def disown_copy(self, connection: Connection) -> None:
         """A copy of the lake's folder may not share the schema of the original: DT-5116. One that
-        was moved may. On another machine a folder tells nothing."""
+        was moved may. On another machine a folder identifies nothing."""
         if self.home:
             return
         folder = self.path.parent.resolve()
@@ -283,13 +283,13 @@ class PostgresSchema:
             return error("DT-5107", name=self.place, owner=f"another process, for {LOCK_SECONDS} s")
         if state in _REFUSED:
             return error(_REFUSED[state], problem=f"{told} ({self.place})")
-        hint = "Look at the server's log."
+        hint = "Check the server's log."
         if state == "42501":
             hint = "GRANT CREATE ON DATABASE to this user, once: each lake has a schema."
         if state.startswith("28") or "password" in told:
             hint = "Give the password by PGPASSWORD or ~/.pgpass: it is written nowhere."
         elif state.startswith(_UNREACHED) or (not state and not isinstance(problem, OSError)):
-            hint = "Start the server, or look at the address, and run it again: nothing is lost."
+            hint = "Start the server, or check the address, and run it again: nothing is lost."
         return error("DT-5102", path=self.place, problem=told, hint=hint)
 
     def shared_time(self, clock: Clock) -> Timestamp:
@@ -298,7 +298,7 @@ class PostgresSchema:
 
     @contextmanager
     def hold_lock(self, name: str, patience: float) -> Iterator[None]:
-        """Held by a connection of its own: it is free when that ends."""
+        """Held by a separate connection: it is released when that ends."""
         import psycopg
 
         with self._connected(autocommit=True) as connection:
@@ -316,7 +316,7 @@ class PostgresSchema:
 
 
 class SchemaPulse:
-    """Listens for commits on a connection of its own. While the server cannot be reached it tries
+    """Listens for commits on a separate connection. While the server cannot be reached it tries
     again every few seconds."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]], channel: str) -> None:

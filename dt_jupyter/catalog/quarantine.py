@@ -27,7 +27,7 @@ class Quarantined:
 
     @property
     def error(self) -> DTError:
-        """What whoever asks for it is told: DT-5112."""
+        """What a request for it raises: DT-5112."""
         return error(
             "DT-5112", kind=self.kind, name=self.name, problem=self.problem, hint=self.hint
         )
@@ -38,7 +38,7 @@ class Quarantined:
 
 @dataclass
 class Quarantine:
-    """Of one process: looked for anew whenever a lake is opened, and whenever rows are read."""
+    """Of one process: searched again whenever a lake is opened, and whenever rows are read."""
 
     _found: dict[tuple[str, str], Quarantined] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -46,7 +46,7 @@ class Quarantine:
     def put(
         self, kind: str, name: object, problem: object, hint: str, *, row: bool = False
     ) -> Quarantined:
-        """The object is in quarantine; told in the log when it comes there."""
+        """The object is in quarantine; logged when it is put there."""
         made = Quarantined(kind, _text(name), _text(problem_line(problem)), _text(hint), row)
         with self._lock:
             known = self._found.get((kind, made.name))

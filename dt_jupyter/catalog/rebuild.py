@@ -24,7 +24,7 @@ _MARK = "table"
 """The entry of a commit's metadata that says what its dynamic table is."""
 
 _LISTS = "_dt/files/"
-"""In the path of a list of files, which is no table that is known by the source's name."""
+"""In the path of a list of files, which is not a table that is known by the source's name."""
 _WORDS = {
     "dynamic_table": "dynamic tables",
     "stream": "streams",
@@ -41,7 +41,7 @@ _WORDS = {
 
 
 class CatalogWarning(UserWarning):
-    """A catalog was lost, and what came of it."""
+    """A catalog was lost, and the outcome."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""What the catalog registers, written a second time: a file of JSON lines beside the catalog.
+"""What the catalog registers, written a second time: a file of JSON lines next to the catalog.
 
-Each line is one object as it stands, or that it is gone, with the number of the change. The file
-is behind the catalog for a moment at most; a catalog that is behind the file is an older one.
+Each line is the current state of one object, or that it is gone, with the number of the change. The
+file is behind the catalog for a moment at most; a catalog that is behind the file is an older one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dt_jupyter.lake import sync
 _FORMAT = 1
 _PATIENCE = 30
 _SLACK = 200
-"""So many lines more than there are objects, and the file is written anew."""
+"""If there are this number of lines more than objects, the file is rewritten."""
 
 RowKey = tuple[str, str]
 """Kind and key of an object; the key is JSON."""
@@ -71,7 +71,7 @@ class RegistryLog:
         return FileLock(f"{self.path}.lock", timeout=_PATIENCE)
 
     def read(self) -> RegistryPicture | None:
-        """What it says; None where there is no file. A line that a crash tore is no line."""
+        """What it says; None where there is no file. A line that a crash cut is ignored."""
         try:
             with self.path.open("rb") as file:
                 found = os.fstat(file.fileno())
@@ -101,7 +101,7 @@ class RegistryLog:
             os.fsync(file.fileno())
 
     def write(self, picture: RegistryPicture) -> None:
-        """The file anew, whole or not at all. The caller holds the lock."""
+        """Rewrites the file, whole or not at all. The caller holds the lock."""
         head = dump({"format": _FORMAT, "stamp": picture.stamp}) + "\n"
         lines = [_line(Entry(picture.stamp, *k, row)) for k, row in picture.rows.items()]
         draft = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}.tmp")

@@ -21,8 +21,8 @@ from dt_jupyter.model import Name
 
 @dataclass(frozen=True)
 class RegisteredKind:
-    """A table of the catalog whose rows are registered; `columns` are those that nothing else
-    tells, `key` among them. What the logs of tables tell is none of them."""
+    """A table of the catalog whose rows are registered; `columns` are those that are stored nowhere
+    else, `key` among them: not those that the logs of tables have."""
 
     table: str
     key: tuple[str, ...]
@@ -87,7 +87,7 @@ def last_stamp(connection: Connection) -> int:
 
 
 def changes(connection: Connection, after: int) -> list[Entry]:
-    """The objects that were changed after change number `after`, as they stand."""
+    """The objects that were changed after change number `after`, in their present state."""
     query = (
         "SELECT max(stamp), kind, key FROM registry_change WHERE stamp > :after "
         f"AND {_is_sound(connection)} GROUP BY kind, key ORDER BY 1"
@@ -123,7 +123,7 @@ def _sound(row: RegistryRow | None) -> RegistryRow | None:
 
 
 def picture(connection: Connection) -> RegistryPicture:
-    """All objects as they stand."""
+    """All objects in their present state."""
     found = RegistryPicture(last_stamp(connection))
     for kind in KINDS.values():
         for one in _rows(connection, kind):
@@ -151,7 +151,7 @@ def _rows(connection: Connection, kind: RegisteredKind) -> Iterator[Row[Any]]:
 def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[str]]:
     """The registry made what the picture says; the names of what was changed for it, by kind.
 
-    What the catalog keeps of an object beside its registered columns stays.
+    What the catalog keeps of an object in addition to its registered columns stays.
     """
     before = picture(connection)
     changed: dict[str, list[str]] = {}
@@ -170,7 +170,7 @@ def restore(connection: Connection, wanted: RegistryPicture) -> dict[str, list[s
 
 
 def named_rows(connection: Connection, objects: Collection[tuple[str, str]]) -> RegistryPicture:
-    """The objects of these kinds and names, as they stand; the name `*` is that of all."""
+    """The objects of these kinds and names, in their current state; the name `*` is that of all."""
     found = RegistryPicture()
     for (table, key), row in picture(connection).rows.items():
         name = Name(*parts).sql if len(parts := _name_parts(table, row)) == 2 else parts[0]
@@ -216,7 +216,7 @@ def prune_changes(connection: Connection, upto: int) -> None:
 
 
 def registered(connection: Connection, kind: str, *key: str) -> RegistryRow | None:
-    """An object as it stands."""
+    """An object in its present state."""
     return _row(connection, KINDS[kind], key_of(key))
 
 

@@ -1,4 +1,4 @@
-"""The paths of an older catalog made relative to its lake, wherever that lies by now."""
+"""The paths of an older catalog made relative to its lake, wherever that is by now."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Rewrite = Callable[[str], str]
 
 
 def make_relative(connection: Connection) -> None:
-    """All stored paths of the lake, as they were written when it lay where it lies, or elsewhere.
+    """All stored paths of the lake, as they were written in its present place, or elsewhere.
 
-    Where it lay is told by the paths of what the engine owns, and by tables of the same id.
+    Its former place follows from the paths of what the engine owns, and from tables of the same id.
     """
     here = root_of(connection)
     _keep_digests(connection)
@@ -71,7 +71,7 @@ def _keep_digests(connection: Connection) -> None:
 
 
 def _former(connection: Connection, here: LakeRoot) -> set[LakeRoot]:
-    """Where else the lake lay."""
+    """Other places where the lake was."""
     found = {p.rpartition(_OWN)[0] for p in _owned(connection)}
     base = schema.base_table
     for path, table_id in connection.execute(select(base.c.path, base.c.table_id)):

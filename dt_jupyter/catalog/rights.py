@@ -145,7 +145,7 @@ class RightRows(Store):
             mark_rights(connection)
         return found > 0
 
-    # -- what becomes of an object ----------------------------------------------------------------
+    # -- objects that are dropped, renamed or created ----------------------------------------------
 
     def rights_renamed(self, old: Securable, new: Securable) -> None:
         """What was granted on an object is granted on it under its new name."""
@@ -248,7 +248,7 @@ def _rename(connection: Connection, old: Securable, new: Securable) -> None:
 
 def _rewrite(connection: Connection, which: ColumnElement[bool], **values: str) -> int:
     """Grants with another key, how many: as rows that went and rows that came, which is how a
-    change of a key is registered, and a lost catalog made again."""
+    change of a key is registered, and a lost catalog recreated."""
     rows = connection.execute(select(_granted).where(which)).mappings().all()
     connection.execute(_granted.delete().where(which))
     for row in rows:

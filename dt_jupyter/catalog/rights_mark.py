@@ -1,4 +1,4 @@
-"""A mark in the catalog that is another one after every change of a role or a grant, by any
+"""A mark in the catalog that changes with every change of a role or a grant, by any
 process: who has read the rights at a mark has them as long as the mark is there."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Paths as the catalog stores them: relative to the lake for all that lies in it, so that a lake
+"""Paths as the catalog stores them: relative to the lake for all that is in it, so that a lake
 that was moved, copied, or mounted elsewhere reads its own tables; absolute for all else."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LakeRoot:
         return self.found(self.stored(path))
 
     def holds(self, path: str) -> bool:
-        """Whether it lies in the lake."""
+        """Whether it is in the lake."""
         return self.stored(path).startswith(_HERE)
 
     def stored_text(self, text: str) -> str:

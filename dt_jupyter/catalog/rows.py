@@ -108,7 +108,7 @@ def _columns(table: Table) -> tuple[tuple[str, type | tuple[type, ...]], ...]:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRow:
-    """A row that is no value: its primary key, as bytes, and why."""
+    """An invalid row: its primary key, as bytes, and why."""
 
     key: tuple[bytes | None, ...]
     problem: Exception
@@ -116,7 +116,7 @@ class BrokenRow:
 
 class RowMemory(Generic[T]):
     """What the rows of one query were made when it was asked last, by their first column, which
-    tells them apart: a row that is the same is the same object. Threads may share it."""
+    identifies them: an unchanged row is the same object. Threads may share it."""
 
     def __init__(self) -> None:
         self.rows: Mapping[Any, tuple[Row[Any], T]] = {}
@@ -129,7 +129,7 @@ def read_each(
     make: _Make[T],
     memory: RowMemory[T] | None = None,
 ) -> tuple[list[T], list[BrokenRow]]:
-    """What `make` makes of each row of a query over `table`, in its order, and the rows of which
+    """What `make` makes of each row of a query over `table`, in its order, and the rows from which
     it makes nothing."""
 
     try:
@@ -156,7 +156,7 @@ def _one_by_one(
 
 
 def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
-    """Compares bytes: a text that is no UTF-8 cannot be a parameter."""
+    """Compares bytes: a text that is not UTF-8 cannot be a parameter."""
     columns = (StoredBytes(c) for c in table.primary_key.columns)
     pairs = zip(columns, key, strict=True)
     return and_(*(c.is_(None) if k is None else c == k for c, k in pairs))
@@ -165,7 +165,7 @@ def _is(table: Table, key: Sequence[bytes | None]) -> ColumnElement[bool]:
 def queries_of(
     query: Select[Any], column: Column[Any], keys: Sequence[Any]
 ) -> Iterator[Select[Any]]:
-    """For the rows of a query whose `column` is one of `keys`, of which there may be thousands."""
+    """For the rows of a query whose `column` is one of `keys`; there may be thousands."""
     for at in range(0, len(keys), _KEYS_AT_ONCE):
         yield query.where(column.in_(keys[at : at + _KEYS_AT_ONCE]))
 
@@ -203,8 +203,8 @@ __all__ = [
 
 
 def name_like(column: ColumnElement[str], pattern: str) -> ColumnElement[bool]:
-    """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` stands
-    between patterns, a backslash before one of them for itself; case does not count."""
+    """Whether a name is like a pattern: `%` or `*` is any text, `_` any character, `|` is
+    between alternatives, a backslash before one of them for itself; case does not count."""
     parts = re.split(r"(?<!\\)\|", pattern.lower())
     texts = [re.sub(r"\\([*|])", r"\1", re.sub(r"(?<!\\)\*", "%", part)) for part in parts]
     return or_(*(column.like(text, escape="\\") for text in texts))

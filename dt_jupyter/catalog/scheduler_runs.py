@@ -46,7 +46,7 @@ class SchedulerRuns(Store):
         return leads
 
     def leading_scheduler(self) -> tuple[str, Owner] | None:
-        """The run that leads, and whose it is; None where nobody does any more."""
+        """The run that leads, and whose it is; None if there is none any more."""
         with self._read() as connection:
             return self._leader(connection)
 

@@ -26,7 +26,7 @@ from dt_jupyter.model import Timestamp
 
 _MOST = 999_999_999
 NO_ORDINAL = 1 << 62
-"""Every ordinal is below; what is no number is not, as SQLite compares."""
+"""Every ordinal is below; what is not a number is not, as SQLite compares."""
 
 
 class StoredTimestamp(TypeDecorator[Timestamp]):
@@ -48,7 +48,7 @@ _parse = lru_cache(maxsize=16_384)(Timestamp.parse)
 
 def stored_moment(value: Timestamp) -> str:
     """The stored form; a counter of more than nine digits would not sort, and cannot happen
-    unless the wall clock stood still for a thousand million readings."""
+    unless the wall clock did not advance for a thousand million readings."""
     if value.logical > _MOST:
         raise ValueError(f"the logical counter {value.logical} is out of range")
     iso = value.datetime.replace(tzinfo=None).isoformat(timespec="microseconds")
@@ -109,8 +109,8 @@ dynamic_table = _table(
     Column("dropped", StoredTimestamp),
     Column("state_format", Integer),
     Column("needs_reinit", Text),
-    # what the catalog keeps beside the model's fields
-    Column("generation", BigInteger),  # rises when the definition or needs_reinit is set anew
+    # what the catalog stores in addition to the model's fields
+    Column("generation", BigInteger),  # rises when the definition or needs_reinit is set again
     Column("graph_valid_from", StoredTimestamp),  # since when the row of graph_history in force is
     Column("last_query_id", Text),  # the newest refresh in a final state
     Column("last_tick", StoredTimestamp),  # the newest tick that the scheduler is done with
@@ -427,7 +427,7 @@ sink_history = _table(
     Column("action", Text),
     Column("version", BigInteger),
     Column("start_time", StoredTimestamp),
-    Column("end_time", StoredTimestamp),  # null: it goes on
+    Column("end_time", StoredTimestamp),  # null: it is running
     Column("counts", Text),  # JSON
     Column("retries", BigInteger),
     Column("error_code", Text),

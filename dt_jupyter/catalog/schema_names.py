@@ -1,4 +1,4 @@
-"""Schemas that take other names, with all that the catalog knows of what they hold: one
+"""Schemas that take other names, with all that the catalog knows about their contents: one
 transaction, so that they have the old names or the new ones."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LABELS = schema.meta.c.key == "labels"
 _WITH_SOURCE = (schema.stream, schema.dropped_stream, schema.sink)
 _NAMED = (schema.alert, schema.sink_history)
 _KEYED = (schema.base_table, schema.base_view, schema.granted)
-"""Of which the schema is part of the key: a change of the key is noted as a row that went and one
+"""Tables whose key contains the schema: a change of the key is noted as a row that went and one
 that came."""
 
 
@@ -33,7 +33,7 @@ class SchemaNames(Store):
 
     def rename_schemas(self, moves: SchemaMoves) -> None:
         """DT-1152 where a dynamic table of theirs is being refreshed, or a task runs: the names of
-        its text would be others' in the middle."""
+        its text would change their meaning in the middle."""
         with self._write() as connection:
             self._require_idle(connection, moves)
             self._move_dynamic_tables(connection, moves)

@@ -44,7 +44,7 @@ class SinkTasks(Store):
                 raise error("DT-6122", task=row.sink)
 
     def forget_sink_tasks(self, sink: str) -> None:
-        """Delivers from the beginning next time; whoever has a task of it is fenced."""
+        """Delivers from the beginning next time; processes that have a task of it are fenced."""
         with self._write() as connection:
             connection.execute(_task.delete().where(_task.c.sink_id == sink))
 

@@ -87,7 +87,7 @@ class SinkRows(SinkTasks):
 
     def create_sink(self, made: Sink) -> Sink:
         """DT-1105 if the name is taken by another sink; DT-3203 and DT-3211 for a stream that
-        somebody consumes. Claimed by this process."""
+        is being consumed. Claimed by this process."""
         with self._write() as connection:
             if self._find_sink(connection, made.name) is not None:
                 raise name_taken(Named.SINK, made.name)
@@ -174,8 +174,8 @@ class SinkRows(SinkTasks):
             connection.execute(_sink.update().where(*mine).values(next_try=at))
 
     def drop_sink(self, name: Name, moved: StreamMove | None = None) -> None:
-        """The sink and its recovery log; whoever delivers it is fenced. Its stream stands where
-        it was `moved`, and is anybody's. DT-6104."""
+        """The sink and its recovery log; the process that delivers it is fenced. Its stream is at
+        `moved`, and free for other consumers. DT-6104."""
         with self._write() as connection:
             broken = self._broken(connection, name, SINK_SHELF)
             for row in broken:
@@ -250,9 +250,10 @@ class SinkRows(SinkTasks):
         state: SinkState | None = None,
         dead_letters: int | None = None,
     ) -> None:
-        """What came of a delivery, in one transaction: its record, the sink's state with the
-        record's code and error, where its stream stands, and its dead letters; None leaves each as
-        it is. DT-6122 where this process has no claim on the sink any more: nothing is written."""
+        """Record the outcome of a delivery in one transaction: its record, the sink's state with
+        the record's code and error, the offset of its stream, and its dead letters; None leaves
+        each as it is. DT-6122 where this process has no claim on the sink any more: nothing is
+        written."""
         with self._write() as connection:
             mine = (_sink.c.id == sink.id, _sink.c.uid == self.owner.uid)
             if connection.execute(select(_sink.c.id).where(*mine)).first() is None:
@@ -351,7 +352,7 @@ def _tell(
     reason: Reason | None,
     now: Timestamp,
 ) -> None:
-    """That it delivers no more, or again; a try that failed is the delivery's to tell."""
+    """That it delivers no more, or again; a failed try is reported by the delivery."""
     retries = SinkState.RETRYING.value
     if state.value in (before, retries) or (before, state) == (retries, SinkState.ACTIVE):
         return

@@ -88,7 +88,7 @@ def open_file(
     `READ` with BEGIN. Commits are on the disk when they return (synchronous=FULL); one under
     `OF_PROCESS` is in the write-ahead log, and on the disk with the next one (NORMAL).
     `before` is an engine on a file that is there no more: what it holds is put back first.
-    Raises DT-5102 for a remote file system, a file that is no catalog, or no access; DT-5113
+    Raises DT-5102 for a remote file system, a file that is not a catalog, or no access; DT-5113
     where the catalog was moved to a server, and with `before` where the folder is gone.
     """
     if (moved := _place_after(path)) is not None:
@@ -175,7 +175,7 @@ def _settings(connection: sqlite3.Connection, record: ConnectionPoolEntry, path:
 
 def same_file(connection: Connection, path: Path) -> bool:
     """Whether the transaction is on the file that is at `path`, its write-ahead log and the index
-    of that: a connection goes on in files that were deleted or replaced."""
+    of that: a connection continues in files that were deleted or replaced."""
     now = _files(path)
     return None not in now and bool(connection.info[_FILES] == now)
 
@@ -212,7 +212,7 @@ def _leave_open(connection: Connection) -> None:
 
 
 def _put_back(connection: Connection, path: Path) -> None:
-    """Nobody else writes until the file is there."""
+    """No other process writes until the file is there."""
     driver: Any = connection.connection.driver_connection
     draft = path.with_name(f".{path.name}.tmp")
     draft.write_bytes(driver.serialize())
@@ -254,8 +254,8 @@ def _place_after(path: Path) -> str | None:
 
 @contextmanager
 def leaving_file(engine: Engine, path: Path) -> Iterator[Connection]:
-    """A transaction on a catalog that is about to be elsewhere: nobody else writes in it until the
-    block has said where (`write_place`), after which the file has another name."""
+    """A transaction on a catalog that is about to be elsewhere: no other process writes in it until
+    the block has said where (`write_place`), after which the file has another name."""
     try:
         with engine.connect() as connection, connection.begin():
             yield connection
@@ -272,8 +272,8 @@ def set_aside(path: Path) -> None:
 
 
 class FilePulse:
-    """Tells whether the file was written to, by any process: some microseconds a question, on a
-    connection of its own. One thread asks."""
+    """Shows whether the file was written to, by any process: some microseconds a question, on a
+    separate connection. One thread asks."""
 
     def __init__(self, engine: Callable[[], Engine], path: Path) -> None:
         self._engine, self._path = engine, path
@@ -284,7 +284,7 @@ class FilePulse:
         self._seen = self._version()
 
     def beats(self) -> bool:
-        """Whether there was a commit since the last question, or the file is another one."""
+        """Whether there was a commit since the last question, or the file was replaced."""
         now = _files(self._path)
         if now[0] is not None and now != self._connection.info[_FILES]:
             self._connection.invalidate()
@@ -311,7 +311,7 @@ def _bytes(path: Path) -> int:
 
 
 def _require_whole(engine: Engine, path: Path) -> None:
-    """DT-5102 for a file that was put beside a write-ahead log that is not its own."""
+    """DT-5102 for a file that was put next to the write-ahead log of another file."""
     with engine.connect() as connection:
         found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar()
     if found != "ok":
@@ -331,7 +331,7 @@ def unusable(path: Path, problem: Exception) -> DTError:
             return error(known, problem=f"{origin} ({path})")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return error("DT-5107", name=path, owner=f"another process, for {BUSY_SECONDS} s")
-    hint = "Look at the file's permissions and the space on its disk."
+    hint = "Check the file's permissions and the space on its disk."
     if code in ("SQLITE_NOTADB", "SQLITE_CORRUPT"):
         hint = "Move it away, with its -wal and -shm, and connect again: it is rebuilt."
     return error("DT-5102", path=path, problem=origin, hint=hint)

@@ -1,4 +1,4 @@
-"""Where the hidden stages of dynamic tables stand; their own logs are the truth."""
+"""The versions of the hidden stages of dynamic tables; their own logs are the truth."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StageRows(Store):
     def _read_stages(self, query: Select[Any]) -> tuple[StageRow, ...]:
         """Those of each dynamic table from the bottom up."""
         with self._read() as connection:
-            # of one that cannot be read its own log tells
+            # the version of one that cannot be read is in its own log
             ordered = query.order_by(_stage.c.ordinal)
             return tuple(read_each(connection, _stage, ordered, self._to_stage)[0])
 

@@ -51,7 +51,7 @@ STATEMENT_SHELF = Shelf(
     (_intent.c.id,),
     _intent.c.id,
     _to_statement,
-    "What it had done cannot be read: look at its objects with SHOW.",
+    "What it had done cannot be read: check its objects with SHOW.",
 )
 
 

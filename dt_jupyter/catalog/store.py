@@ -1,4 +1,4 @@
-"""What every part of the catalog stands on: its file, its clock, and its transactions."""
+"""What every part of the catalog uses: its file, its clock, and its transactions."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def _random_id() -> str:
 @dataclass(frozen=True)
 class Shelf(Generic[T]):
     """A table of the catalog whose rows are objects that people name: `kind` in words, `names` its
-    columns that make the name (a schema's and a table's, or one), `key` what stands for a name that
-    is none, `make` what a row becomes."""
+    columns that make the name (a schema's and a table's, or one), `key` what represents an invalid
+    name, `make` what a row becomes."""
 
     table: Table
     kind: str
@@ -71,7 +71,7 @@ class Shelf(Generic[T]):
     hint: str
 
     def told(self, connection: Connection, row: BrokenRow) -> Quarantined:
-        """What is said of a row that is no value."""
+        """The error for an invalid row."""
         *names, key = texts(connection, self.table, row, *self.names, self.key)
         name = name_text(names) or key
         problem = f"its row in the catalog cannot be read ({problem_line(row.problem)})"
@@ -108,7 +108,7 @@ class Store:
 
     `path` is that of the file in the lake, `database` where the catalog is kept instead. `lake` is
     the folder that stored paths are relative to, by default the one that holds the file's own
-    folder. `alive` tells whether the process of an owner on this host runs, `new_id` gives ids to
+    folder. `alive` says whether the process of an owner on this host runs, `new_id` gives ids to
     history rows without an attempt, `migrations` is what brings a catalog to this release.
     `written`, where it is set, is called after each transaction of this object that wrote, and
     each of `noted` with what happened in it.
@@ -146,7 +146,7 @@ class Store:
         self._observe()
 
     def let_go(self, ended: Attempt | Intent | StatementIntent) -> None:
-        """It has ended here, though the catalog may not have been told: to this engine it is as one
+        """It has ended here, even if the catalog could not record it: this engine treats it as one
         whose process is gone."""
         self._let_go.add(ended.id)
 
@@ -172,7 +172,7 @@ class Store:
     @contextmanager
     def _write(self, *, of_process: bool = False) -> Iterator[Connection]:
         """A transaction that may write: all of it is on the disk after, or nothing. One
-        `of_process` says what nobody needs to know once the processes of this machine are gone."""
+        `of_process` has facts that no one needs after the processes of this machine have ended."""
         try:
             with self._read_anew(), self._writing:
                 self._noted.clear()
@@ -323,7 +323,7 @@ class Store:
 
     def _log_registry(self, *, whole: bool = False) -> None:
         """The registry log follows the catalog; `whole`: it is made where it is missing, and
-        written anew where it has grown. A disk that takes no more keeps nobody out: the next
+        rewritten where it has grown. A full disk blocks no one: the next
         change writes what is missing."""
         log = self._registry
         try:
@@ -442,7 +442,7 @@ class Store:
         return made
 
     def _broken(self, connection: Connection, name: object, shelf: Shelf[T]) -> list[BrokenRow]:
-        """The rows in quarantine that bear a name, or the key that stands for it."""
+        """The rows in quarantine with a name, or with the key that represents it."""
         broken = read_each(connection, shelf.table, shelf.table.select(), self._made(shelf))[1]
         known = {str(name), name.table if isinstance(name, Name) else name}
         return [row for row in broken if shelf.told(connection, row).name in known]

@@ -1,5 +1,5 @@
 """The plans of dynamic tables' queries as Spark analysed them: one row for each table, its last. A
-row can always be made again, so one that is lost or damaged is only read by Spark once more."""
+row can always be recreated, so one that is lost or damaged is only read by Spark once more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _to_plan(row: RowMapping) -> StoredPlan:
     """ValueError where the row does not have the checksum of its values."""
     said = (row["query_key"], row["session_key"], row["digest"], row["content"])
     if _checksum(said) != row["checksum"]:
-        raise ValueError("its checksum is another one")
+        raise ValueError("its checksum differs")
     answers = json.loads(zlib.decompress(base64.b64decode(row["content"])))
     return StoredPlan(row["query_key"], row["session_key"], row["digest"], answers)
 

@@ -175,7 +175,7 @@ class StreamRows(Store):
             connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
 
     def _keep_dropped(self, connection: Connection, stream_id: str) -> None:
-        """It can be brought back as it stands."""
+        """It can be restored with its offset."""
         columns = [c for c in _stream.columns if c.name != "intent"]
         row = connection.execute(select(*columns).where(_stream.c.id == stream_id)).mappings().one()
         connection.execute(_dropped.delete().where(_dropped.c.id == stream_id))
@@ -190,7 +190,7 @@ class StreamRows(Store):
         return made[0] if made else None
 
     def undrop_stream(self, stream: Stream) -> None:
-        """It is there again, where it stood. DT-1105 where another one has its name."""
+        """It is restored with its offset. DT-1105 where another one has its name."""
         gone = _dropped.c.id == stream.id
         with self._write() as connection:
             if self._find(connection, stream.name) is not None:
@@ -315,7 +315,7 @@ class StreamRows(Store):
             raise error("DT-3210", statement=intent.statement)
 
     def finish_intent(self, intent: Intent) -> bool:
-        """The streams stand where the intent says; once, however often it is called. False where
+        """Sets the streams to the offsets of the intent; once, even if called again. False if
         it was settled before."""
         with self._write() as connection:
             for stream_id, frontier in intent.frontiers.items():
@@ -382,7 +382,7 @@ class StreamRows(Store):
         return found
 
     def _forget_stuck(self, connection: Connection, intent_id: str | None) -> None:
-        """A consumption that nobody could settle, when the last of its streams has gone."""
+        """Removes a consumption that could not be settled, when the last of its streams is gone."""
         waiting = select(_stream.c.id).where(_stream.c.intent == intent_id)
         if intent_id is None or connection.execute(waiting).first() is not None:
             return
@@ -390,7 +390,7 @@ class StreamRows(Store):
         self.quarantine.lift(INTENTS.kind, intent_id)
 
     def _require_free(self, stream: Stream, *, stuck: bool = False) -> None:
-        """DT-3203 while it is consumed; with `stuck`, not where nobody can tell what came of it."""
+        """DT-3203 while it is consumed; with `stuck`, not where its outcome is unknown."""
         if stuck and self.quarantine.find(stream.intent, INTENTS.kind) is not None:
             return
         if stream.intent is not None:
@@ -418,8 +418,8 @@ def require_no_sink(connection: Connection, name: Name) -> None:
 
 
 def move_stream(connection: Connection, moved: StreamMove) -> None:
-    """The stream of a sink stands where that has delivered up to: never further back, and nowhere
-    else once it was replaced."""
+    """Sets the stream of a sink to what has been delivered: never further back, and not
+    after it was replaced."""
     own = _stream.c.id == moved.stream
     row = connection.execute(select(_stream).where(own)).mappings().one_or_none()
     known: dict[str, int] = {} if row is None else json.loads(row["frontier"])

@@ -48,7 +48,7 @@ TABLE_SHELF = Shelf(
 )
 
 
-# Built once, parameters apart: building a statement costs more than running it.
+# Built once, without parameters: building a statement costs more than running it.
 _OF_ID = select(_table).where(_table.c.id == bindparam("of_dt"))
 _NAMED = select(_table).where(
     tuple_(_table.c.schema_name, _table.c.table_name).in_(bindparam("names", expanding=True)),
@@ -153,7 +153,7 @@ class DynamicTables(graph.GraphHistory):
 
     @cached_property
     def _live_tables(self) -> RowMemory[DynamicTable]:
-        """A scheduler lists them every second, of which few have changed."""
+        """A scheduler lists them every second, and few have changed."""
         return RowMemory()
 
     def create(self, dt: DynamicTable) -> DynamicTable:
@@ -286,7 +286,7 @@ class DynamicTables(graph.GraphHistory):
         return replace(dt, dropped=now)
 
     def drop_broken(self, name: Name) -> bool:
-        """Mark those in quarantine that bear the name (or id) dropped; False where none does."""
+        """Mark those in quarantine with the name (or id) dropped; False if there is none."""
         with self._write() as connection:
             rows = self._broken(connection, name, TABLE_SHELF)
             now = self.clock.now()

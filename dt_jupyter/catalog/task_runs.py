@@ -1,6 +1,6 @@
-"""Runs of tasks: each is begun once, by whichever process is first, and ends once.
+"""Runs of tasks: each is started once, by the first process that takes it, and ends once.
 
-A run of a graph is on record as a whole from its beginning, so that any process can go on with it.
+A run of a graph is on record as a whole from its beginning, so that any process can continue it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TaskRuns(TaskRows):
         tick: Timestamp,
     ) -> tuple[TaskRun, ...]:
         """A run of a graph, of tasks and the ids of those before each. Nothing where the tick is
-        done with already, or the task is another than it was."""
+        done with already, or the task has changed."""
         with self._write() as connection:
             if trigger is TaskTrigger.SCHEDULE and not self._take_tick(connection, root, tick):
                 return ()
@@ -116,7 +116,7 @@ class TaskRuns(TaskRows):
         *,
         again: bool = False,
     ) -> TaskRun | None:
-        """What became of a run that was executing; with `again` another attempt is scheduled.
+        """The outcome of a run that was executing; with `again` another attempt is scheduled.
         None where it had ended already."""
         with self._write() as connection:
             if not _end(connection, run, state, self.clock.now(), reason, rows):
@@ -138,7 +138,7 @@ class TaskRuns(TaskRows):
     # -- reading ----------------------------------------------------------------------------------
 
     def open_task_runs(self) -> tuple[TaskRun, ...]:
-        """All runs of the runs of graphs that go on, the oldest first."""
+        """All task runs of graph runs that have not ended, the oldest first."""
         goes_on = select(_run.c.graph).where(_run.c.state.in_(_OPEN))
         query = select(_run).where(_run.c.graph.in_(goes_on)).order_by(_run.c.ordinal)
         with self._read() as connection:
@@ -181,8 +181,8 @@ class TaskRuns(TaskRows):
         return _read(connection, query)
 
     def lost_task_runs(self, running: Collection[str]) -> tuple[TaskRun, ...]:
-        """Those that are executing, or were asked for by hand, in a process that is gone; of this
-        process those that are not among the `running`."""
+        """Those that are executing, or were requested by a statement, in a process that is gone; of
+        this process those that are not among the `running`."""
         query = select(_run).where(_run.c.state.in_(_OPEN), _run.c.uid.is_not(None))
         with self._read() as connection:
             rows = read_each(connection, _run, query, lambda row: (row, _to_run(row)))[0]
@@ -245,7 +245,7 @@ class TaskRuns(TaskRows):
         )
 
     def _insert(self, connection: Connection, run: TaskRun) -> None:
-        """A run that was asked for by hand is of the process that asked."""
+        """A run that was requested by a statement belongs to the process that requested it."""
         newest = connection.scalar(select(func.max(_run.c.ordinal))) or 0
         owner = owner_columns(self.owner) if run.trigger is TaskTrigger.MANUAL else {}
         expires = self._lease_time().plus(_LONGEST_RUN) if owner else None
@@ -324,7 +324,7 @@ def is_lost(
     alive: Callable[[Owner], bool],
     now: Timestamp,
 ) -> bool:
-    """Whether nobody does a run any more, to the process that is `asking` and has the `running`."""
+    """Whether a run is abandoned, as seen by the process `asking`, which has the `running`."""
     owner = owner_of(row)
     if owner.uid == asking.uid:
         return row["state"] == TaskRunState.EXECUTING.value and row["id"] not in running

@@ -112,7 +112,7 @@ class TaskRows(Store):
             return tuple(read_each(connection, _task, query, self._made(TASK_SHELF))[0])
 
     def alter_task(self, made: Task) -> None:
-        """All of it as given, but for the tick that it is done with; DT-3301 where it is gone."""
+        """All of it as given, except for its last tick; DT-3301 where it is gone."""
         values = values_of(made)
         for kept in ("id", "last_tick"):
             del values[kept]

@@ -1,4 +1,4 @@
-"""Triggers by which the catalog numbers every change of a registered object, whoever makes it."""
+"""Triggers by which the catalog numbers every change of a registered object, by any process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def registry_triggers(
 
 
 def without_triggers(table: str) -> _Make:
-    """Drops those of a table, which are made anew for other columns."""
+    """Drops those of a table, which are recreated for other columns."""
 
     def drop(connection: Connection) -> None:
         of_table = "" if is_sqlite(connection) else f" ON {table}"
@@ -47,7 +47,7 @@ def _maker(table: str, key: _Columns, columns: _Columns, counted: str) -> _Make:
 
 
 def key_text(connection: Connection, columns: _Columns, row: str = "") -> str:
-    """The SQL of the key that stands for a row: JSON as `registry_rows.key_of` writes it."""
+    """The SQL of the key that represents a row: JSON as `registry_rows.key_of` writes it."""
     if is_sqlite(connection):
         return _sqlite_key(columns, row)
     return _postgres_key(columns, row)

@@ -22,7 +22,7 @@ from dt_jupyter.model import (
 )
 
 FAILURES_ALLOWED = 5
-"""So many failed scheduled refreshes in a row suspend a dynamic table (DT paper, 3.3.3)."""
+"""This number of failed scheduled refreshes in a row suspends a dynamic table (DT paper, 3.3.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedTable:
-    """A refresh that finds nothing new, by the data timestamp of its record: of a dynamic table as
-    it stood at `sequence`, that reads the dynamic tables `upstream` (ids)."""
+    """A refresh that finds nothing new, by the data timestamp of its record: of a dynamic table
+    at `sequence`, that reads the dynamic tables `upstream` (ids)."""
 
     dt_id: str
     record: RefreshRecord
@@ -71,7 +71,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """Where a hidden stage of a dynamic table stands; `ordinal` counts from the bottom."""
+    """The version of a hidden stage of a dynamic table; `ordinal` counts from the bottom."""
 
     dt_id: str
     ordinal: int
@@ -110,7 +110,7 @@ class HoldKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class HeldTable:
     """The versions `first` … `last` of a table; `copy` is the folder of their hard links, None
-    where there is none, so that the engine's own vacuum alone knows of them."""
+    where there is none, so that only the engine's own vacuum spares them."""
 
     table_id: str
     name: str
@@ -127,7 +127,7 @@ class HeldTable:
 class Hold:
     """Versions of tables that no vacuum may take: a pin by its name, or a running replay.
 
-    `point` says in words what was asked for; a pin is held until it is taken off or `expires`, a
+    `point` says in words what was requested; a pin is held until it is taken off or `expires`, a
     replay as long as its process lives (on another host: until `expires`).
     """
 
@@ -202,7 +202,7 @@ TOO_MANY_FAILURES = "TOO_MANY_FAILURES"
 
 
 def suspended_by_failures(count: int, last: str | None) -> Reason:
-    """`last` is what the last of them failed with, which every table below is told too."""
+    """`last` is what the last of them failed with, which every downstream table shows too."""
     told = f"{count_of(count, 'scheduled refresh')} failed in a row"
     told = f"{told}, the last with: {last}" if last else f"{told}."
     return Reason(TOO_MANY_FAILURES, f"{told} Fix the cause, then RESUME.")
@@ -222,8 +222,8 @@ class SinkTaskRow:
 
 @dataclass(frozen=True, slots=True)
 class StreamMove:
-    """Where a sink's stream, by its id, stands once `sink` has delivered: the version of each base
-    table, by its id, and the time that this stands for."""
+    """The offset of a sink's stream, by its id, after `sink` has delivered: the version of each
+    base table, by its id, and the time that it represents."""
 
     sink: str
     stream: str

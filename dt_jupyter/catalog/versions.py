@@ -12,7 +12,7 @@ from dt_jupyter.catalog.store import Store
 from dt_jupyter.model import RefreshState, Timestamp
 
 RESOLUTIONS_KEPT = 7 * 86400.0
-"""Seconds after which nobody refreshes to a data timestamp any more that others have used."""
+"""Seconds after which no table is refreshed any more to a data timestamp that others have used."""
 
 _resolved, _version, _history = schema.resolved, schema.dt_version, schema.history
 
@@ -75,8 +75,8 @@ class Versions(Store):
     def resolve_all(
         self, data_timestamp: Timestamp, computes: Mapping[str, Callable[[], int]]
     ) -> dict[str, int]:
-        """The versions of base tables, by their ids, at a data timestamp: each computed by whoever
-        asks first, and then the same for everybody, in every process. What computes them runs
+        """The versions of base tables, by their ids, at a data timestamp: each computed for the
+        first caller, and then the same for all, in every process. What computes them runs
         outside the transaction."""
         if not computes:
             return {}
@@ -105,7 +105,7 @@ class Versions(Store):
             return connection.scalar(low), connection.scalar(high)
 
     def restore_versions(self, dt_id: str, found: Mapping[Timestamp, int]) -> None:
-        """Versions by their data timestamps, beside those that are known."""
+        """Versions by their data timestamps, in addition to those that are known."""
         with self._write() as connection:
             known = set(
                 connection.execute(
@@ -124,8 +124,8 @@ class Versions(Store):
         )
 
     def expect_version(self, dt_id: str, data_timestamp: Timestamp, version: int | None) -> None:
-        """To be called in a block of `one_state`: what follows in it goes on from a version that is
-        on record only when all of it is."""
+        """To be called in a block of `one_state`: what follows in it continues from a version that
+        is on record only when all of it is."""
         self._expect(("version", dt_id, data_timestamp), version)
 
     def _read_version(self, dt_id: str, data_timestamp: Timestamp) -> int | None:

@@ -1,4 +1,4 @@
-"""What is new in the catalog, whichever process wrote it: for those who show it."""
+"""What is new in the catalog, from any process: for those who show it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _RUNNING = (  # by their ids: the history has no index of states
 )
 _NEWEST = select(func.max(_history.c.ordinal)).where(_history.c.ordinal < NO_ORDINAL)
 _MOST = 500
-"""Refreshes that are told of at once: of more the oldest are left out."""
+"""Most refreshes that are reported at once: of more the oldest are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """`ordinal` is the newest row of the history, `standing` a value that is another one when the
-    graph, a stream, a sink, a task, a warehouse, a table or a pin is; `records` are (dynamic
-    table's id, refresh) in the order of their begin. `sinks` has by id a value that is another one
-    when the state of a sink is, or its last delivery; `tasks` of a task, or its last run."""
+    """`ordinal` is the newest row of the history, `standing` a value that changes when the
+    graph, a stream, a sink, a task, a warehouse, a table or a pin does; `records` are (dynamic
+    table's id, refresh) in the order of their begin. `sinks` has by id a value that changes
+    when the state of a sink does, or its last delivery; `tasks` of a task, or its last run."""
 
     ordinal: int
     standing: tuple[object, ...]
@@ -44,7 +44,7 @@ class Watch(Store):
     """Reading what is new since a moment."""
 
     def present(self) -> News:
-        """How it stands now, with the refreshes that run."""
+        """The present state, with the refreshes that run."""
         with self._read() as connection:
             return self._news(connection, _RUNNING)
 
@@ -56,7 +56,7 @@ class Watch(Store):
             return self._news(connection, or_(_history.c.ordinal > after, again))
 
     def pulse(self) -> Pulse:
-        """What tells whether the catalog was written to at all."""
+        """A value that changes whenever the catalog is written to."""
         return self._database.pulse(lambda: self._engine)
 
     def last_of(self, dt_id: str) -> RefreshRecord | None:

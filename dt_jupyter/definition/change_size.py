@@ -1,7 +1,7 @@
 """How large the statements are that move a definition: counted, not made.
 
 A derivative grows with the square of what is joined and changes together, and faster where full
-joins are nested; what Spark would plan for minutes is computed anew instead.
+joins are nested; what Spark would plan for minutes is recomputed instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ A_STATEMENT = 3
 """What it costs to begin one, in operators."""
 
 _FAR_TOO_LARGE = 20_000
-"""From so many operators on, keys are not even told apart."""
+"""From this number of operators on, keys are not even distinguished."""
 
 
 def refuse_large_change(stages: tuple[Stage, ...]) -> None:
@@ -39,7 +39,7 @@ def refuse_large_change(stages: tuple[Stage, ...]) -> None:
 
 
 def too_wide(stages: tuple[Stage, ...], changed: frozenset[str]) -> Reason | None:
-    """Why everything is computed anew where these sources changed together; None: it is not."""
+    """Why everything is recomputed if these sources changed together; None: it is not."""
     count = operators(stages, changed)
     if count <= MOST_CHANGED:
         return None
@@ -79,7 +79,7 @@ def _statements(delta: Rel) -> int:
 
 def size(rel: Rel, *, keys: bool = False) -> int:
     """The operators of a relation, and of the keys that restrict it; what is used several times
-    counts as often, and is looked at once."""
+    counts as often, and is visited once."""
     known: dict[int, int] = {}
 
     def measured(node: Rel) -> int:

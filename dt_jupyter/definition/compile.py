@@ -52,7 +52,7 @@ class CompiledStage:
 
     def stateless(self, sequence: int) -> tuple[str, ...] | None:
         """The columns of the backing table over the query's own rows, with no state; None where
-        those do not show what tells them apart."""
+        those have no columns that identify them."""
         shown = self.sql.shown(sequence)
         if shown is None:
             return None
@@ -123,7 +123,7 @@ def compile_query(
     relation, known, analysed = meaning.relation, meaning.known, meaning.types
     names = tuple(n for n, _, _ in definition.columns)
     types = tuple(t for _, t, _ in definition.columns)
-    if len(relation.columns) != len(names):  # of a text over columns that are others now
+    if len(relation.columns) != len(names):  # of a text over columns that have changed
         raise refuse(Refusal.EXPRESSION, what="it has another number of columns now")
     called = frozenset(f.name for f in definition.functions)
     once = compute_once(relation, called, analysed, on_change)
@@ -150,7 +150,7 @@ def compile_query(
 
 
 def _require_storable(spark: SparkSession, table: StructType, *, hidden: bool) -> None:
-    """Refused where a stage would keep, beside the columns that people see, what a table does not
+    """Refused if a stage would store, in addition to public columns, what a table does not
     take."""
     for column in table.fields:
         kind, text = column.dataType, column.dataType.simpleString()

@@ -1,13 +1,14 @@
-"""Calls of the user's functions, each computed once for its arguments, however many rows have them.
+"""Calls of the user's functions, each computed once for its arguments, whatever number of rows has
+them.
 
-A call becomes a relation of its own: a row for each list of arguments that there is, found by a
+A call becomes a separate relation: a row for each list of arguments that there is, found by a
 hash of their exact bytes, with the value. It is kept as a stage, which calls the function for new
-arguments alone; what stood above the call is joined to it. So an insert calls the function if its
+arguments alone; what was above the call is joined to it. So an insert calls the function if its
 arguments are new, a delete never does, and an update only if it brings new arguments.
 
 The value of a function that is computed on change belongs to a row instead: there is one for each
-row that the call stands over, found by a hash of all of it that the query reads. Rows that are
-equal in that are told apart by nothing, and have one value.
+row of the call's input, found by a hash of all of it that the query reads. Rows that are
+equal in that cannot be distinguished, and have one value.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def compute_once(
     """The relation with the calls of the functions `names` looked up; the same where it calls none.
     The values of those that are `on_change` too belong to rows.
 
-    Refused where a call stands between the sides of an outer join, an argument has a type without
-    an exact hash, or two places would have values of their own for the same rows.
+    Refused if a call is between the sides of an outer join, an argument has a type without
+    an exact hash, or two places would have different values for the same rows.
     """
     if not names:
         return rel
@@ -71,7 +72,7 @@ def compute_once(
 
 
 def _require_one_place(rel: Rel, on_change: frozenset[str]) -> None:
-    """A part of the query that stands in it twice, as a common table does, has one value for each
+    """A part of the query that occurs in it twice, as a common table does, has one value for each
     row, and would get two."""
     calling = [(n, c) for n in walk(rel) if (c := _called(n, on_change))]
     for (a, calls), (b, _) in combinations(calling, 2):
@@ -113,7 +114,7 @@ class _Once:
         return _LOOKED_UP[type(rel)](self, rel)
 
     def as_it_is(self, rel: Rel) -> Rel:
-        """It has no expressions of its own."""
+        """It has no expressions."""
         return rel
 
     def rows(self, rel: Rel) -> Rel:
@@ -204,8 +205,8 @@ class _Once:
         return rel, found, values
 
     def _shown(self, made: Rel, as_: Rel, values: _Values) -> Rel:
-        """With the columns of the node that it stands for; the values of calls are found again by
-        what stands above it."""
+        """With the columns of the node that it replaces; the values of calls are found again by
+        what is above it."""
         if made.columns == as_.columns:
             return made
         shown = Project(made, _columns(as_))

@@ -82,7 +82,7 @@ UNKNOWN_SOURCE = Source(UNKNOWN, SourceKind.FOREIGN, str(UNKNOWN), None)
 
 @dataclass(frozen=True)
 class DefinitionRequest:
-    """What was asked for: the query and how it is to be kept."""
+    """What was requested: the query and how it is to be kept."""
 
     name: Name
     query: str
@@ -111,7 +111,7 @@ class Defined:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query to be compiled: what was asked for and what its names came to, over the sources as
+    """A query to be compiled: what was requested and what its names came to, over the sources as
     they are, or were at the frontier `at`; with `verify` it is checked."""
 
     spark: SparkSession
@@ -235,7 +235,7 @@ class Definer:
 
     def relation(self, spark: SparkSession, definition: Definition, at: Frontier) -> Rel | None:
         """What the text means over the columns that its sources had at a frontier; None where the
-        algebra has no form of it, or the log does not tell them any more."""
+        algebra has no form of it, or the log does not have them any more."""
         try:
             return simplify(self.reader.read(spark, definition, at).relation)
         except (Refused, LakeError):
@@ -378,8 +378,8 @@ class Definer:
         return Defined(definition, None, RefreshMode.FULL, refused.reason, refused.hint)
 
     def _reads_more(self, asked: _Asked) -> bool:
-        """Whether Spark reads what no name in the text tells, as functions that may read any
-        table do; also where Spark has no plan. Without an analyser its names tell, as far as they
+        """Whether Spark reads what no name in the text shows, as functions that may read any
+        table do; also where Spark has no plan. Without an analyser its names decide, as far as they
         do."""
         query = self.reader.text_of(asked.definition, asked.found)
         texts = (query.text, *query.views.values())
@@ -413,7 +413,7 @@ class Definer:
 
 
 def _not_incremental(request: DefinitionRequest, refused: Refused) -> DTError:
-    """DT-1107, with the place where the text tells it."""
+    """DT-1107, with the place if the text shows it."""
     reason, query = refused.reason, request.query
     sentence = reason.sentence + "."
     facts = {"name": request.name, "reason": reason.code, "sentence": sentence}

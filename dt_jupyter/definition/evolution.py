@@ -1,8 +1,8 @@
-"""Whether a text means what it meant, over sources whose columns are others now.
+"""Whether a text means what it meant, over sources whose columns have changed.
 
 What a query reads by name it follows by name. `*`, positions in a set operation, a column list
 over `*`, NATURAL and PIVOT take what is there: a column that comes, goes, moves or changes its
-name may change what they mean, and then the rows are computed anew.
+name may change what they mean, and then the rows are recomputed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def outputs_of(fields: Sequence[object]) -> Outputs:
 
 
 def public_outputs(definition: Definition) -> Outputs:
-    """The columns that everybody sees of a dynamic table."""
+    """The public columns of a dynamic table."""
     return tuple((n, t) for n, t, _ in definition.columns)
 
 

@@ -1,4 +1,4 @@
-"""A source that lost a column which a definition uses: found behind the errors that come of it."""
+"""A source that lost a column which a definition uses: found behind the errors that it causes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AFTER = frozenset({"DT-2105", "DT-1107", "DT-1102", "DT-1112", "DT-1103"})
-"""What analysing a definition fails with when a name in it stands for nothing any more."""
+"""What analysing a definition fails with when a name in it does not resolve any more."""
 
 
 _Path: TypeAlias = tuple[str, ...]
@@ -70,7 +70,7 @@ def find_lost_column(spark: SparkSession, table: DynamicTable, sources: Sources)
 
 def _lost(table: DynamicTable, sources: Sources) -> Iterator[_Lost]:
     """What the sources had at the frontier and have not now; where it is known which columns are
-    used, of those. What is wrong with one that cannot be read is told by who reads it."""
+    used, of those. What is wrong with one that cannot be read is reported by its reader."""
     for source in table.definition.sources:
         if source.kind is SourceKind.FOREIGN:
             continue
@@ -81,7 +81,7 @@ def _lost(table: DynamicTable, sources: Sources) -> Iterator[_Lost]:
 
 
 def _now(source: Source, table: DynamicTable, sources: Sources) -> Metadata | None:
-    """The columns of what bears the name of a source."""
+    """The columns of what has the name of a source."""
     found: Source | ViewSource = source
     if source.name != UNKNOWN and source.name.schema != "delta":
         found = sources.lasting.source(source.name, table.name)
@@ -142,7 +142,7 @@ def _names(text: str, path: _Path) -> bool:
 
 
 def _lost_by_view(e: DTError, table: DynamicTable, sources: Sources) -> _Lost | None:
-    """A query that was understood, and names a column that there is not since a view is another:
+    """A query that was understood, and names a column that is gone since a view was replaced:
     the view had it."""
     column = _unresolved(e)
     if column is None:

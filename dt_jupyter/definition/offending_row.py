@@ -23,7 +23,7 @@ _SHOWN, _LONGEST = 4, 120
 
 
 def with_offending_row(e: DTError, spark: SparkSession, query: str) -> DTError:
-    """The error of a statement, with one row of which it cannot compute a value: its declared key
+    """The error of a statement, with one row for which it cannot compute a value: its declared key
     or else its first column, then what the value is computed from. The error itself where that is
     not what went wrong, or no such row is found."""
     problem = str(e.facts.get("problem", ""))

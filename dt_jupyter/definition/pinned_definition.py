@@ -19,7 +19,7 @@ def defining_text(
 ) -> str:
     """The user's text at a frontier; where it leaves an order open, with that order fixed as the
     stages of an incremental table fix it. Without what belongs to a frozen region, unless the
-    `whole` is asked for."""
+    `whole` is requested."""
     text = _text(logs, definition, frontier, compiled)
     return text if whole else without_frozen(text, definition, frontier.data_timestamp)
 

@@ -61,7 +61,7 @@ class QueryText:
     written: str = ""
 
     def place(self, span: Span, text: str) -> Span | None:
-        """Where the user wrote what stands at this place of `text`, which was made of the query;
+        """Where the user wrote what is at this place of `text`, which was made of the query;
         None where that is not sure."""
         piece = text[span.start : span.end]
         if not piece or max(text) > "\uffff":  # Spark counts such characters twice

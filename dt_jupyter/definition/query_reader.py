@@ -93,7 +93,7 @@ def source_schema(spark: SparkSession, source: Source) -> StructType:
 
 def _with_lists(sources: Sources, query: str, found: Found) -> Found:
     """With a recorded list for files: not where the query asks which file a row is of, which only
-    the files themselves tell."""
+    the files themselves have."""
     texts = (query, *(v.text for v in found.views.values()))
     return found if any(map(_ASKS_FOR_FILES.search, texts)) else sources.with_lists(found)
 

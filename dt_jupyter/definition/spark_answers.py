@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _QUERY = "query"
-NO_PLAN, OTHER_QUERY = "no plan is stored", "the query, its columns or functions are others"
-OTHER_SESSION, MORE = "the session or Spark is another one", "more is asked"
+NO_PLAN, OTHER_QUERY = "no plan is stored", "the query, its columns or functions have changed"
+OTHER_SESSION, MORE = "the session or Spark has changed", "more is asked"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class SparkAnswers:
         return self._answer(f"document {digest_text(text)}", ask)
 
     def schema(self, spark: SparkSession, text: str) -> StructType:
-        """The columns of a text. A schema that its JSON does not give back is asked for again, as
+        """The columns of a text. A schema that its JSON does not give back is requested again, as
         collations in a column without a name, which PySpark loses."""
         question = f"schema {digest_text(text)}"
         known = self._find(question)

@@ -1,5 +1,5 @@
-"""Deliveries of sinks: each one brings the store to the newest version of the source, and is told
-in the history."""
+"""Deliveries of sinks: each one brings the store to the latest version of the source, and is
+recorded in the history."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class _Part:
 
 @dataclass
 class _Open:
-    """A sink as it was opened; another setting, column or stream opens it anew."""
+    """A sink as it was opened; another setting, column or stream opens it again."""
 
     sink: Sink
     binding: Binding
@@ -161,7 +161,7 @@ class Deliveries:
 
     def deliver(self, sink: Sink, trigger: DeliveryTrigger) -> DeliveryRecord:
         """Delivers all that is new; the record says what. Raises what keeps it from that: DT-6122
-        where another process delivers the sink, else after that is told in the catalog."""
+        where another process delivers the sink, else after that is recorded in the catalog."""
         with self._locks[sink.id]:
             self.claim(sink)
             record = self._retried.get(sink.id) or self._started(sink, trigger)
@@ -260,9 +260,9 @@ class Deliveries:
         return _all_have(map(frontier_of, found))
 
     def settle(self, sink: Sink) -> StreamMove | None:
-        """Takes the sink from whoever delivers it, and ends the change that it is in the middle
-        of: where its stream is to stand. None where not all of its first rows are delivered.
-        Raises what keeps it from that."""
+        """Takes the sink from the process that delivers it, and ends the change that it is in the
+        middle of; returns the new offset of its stream. None where not all of its first rows are
+        delivered. Raises what keeps it from that."""
         with self._locks[sink.id]:
             self.catalog.claim_sink(sink, alive=True)
             self.close(sink)
@@ -345,7 +345,7 @@ class Deliveries:
         owner = failure.facts["owner"]
         return error(failure.code, **{**failure.facts, "owner": names.get(owner, owner)})
 
-    # -- what became of it ------------------------------------------------------------------------
+    # -- the outcome -----------------------------------------------------------------------------
 
     def _succeed(
         self, sink: Sink, record: DeliveryRecord, moved: StreamMove | None
@@ -429,7 +429,7 @@ class Deliveries:
 
 
 def passes(failure: DTError) -> bool:
-    """Whether it is tried again by itself."""
+    """Whether it is retried automatically."""
     return is_transient(failure) or failure.code.startswith(_PASSING)
 
 
@@ -450,7 +450,7 @@ def _all_have(frontiers: Iterable[TableVersions | None]) -> TableVersions | None
 
 
 def _move(opened: _Open, at: SourceAt) -> StreamMove | None:
-    """Where a sink's stream is to stand when all that its tasks have committed is in the store."""
+    """The offset of a sink's stream when all that its tasks have committed is in the store."""
     ends = [part.delivery.checkpoint for part in opened.parts]
     done = _all_have(map(frontier_of, ends))
     if at.stream is None or done is None or any(e["stream"] != at.stream.id for e in ends if e):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def net_changes(rows: pa.Table) -> pa.Table:
-    """What came and went and is not the same: deletes before inserts, each with its kind instead
-    of its weight."""
+    """Consolidate changes by row: surviving deletes, then inserts, each with its kind instead of
+    its weight."""
     import pyarrow as pa
 
     weights = rows[WEIGHT].to_pylist()

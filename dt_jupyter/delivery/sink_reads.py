@@ -13,7 +13,7 @@ from dt_jupyter.streams import RETENTION_DAYS
 
 @dataclass(frozen=True)
 class NeededVersion:
-    """A sink goes on from `version` of the table with that id."""
+    """A sink continues from `version` of the table with that id."""
 
     sink: Name
     table_id: str
@@ -21,7 +21,7 @@ class NeededVersion:
 
 
 def needed_versions(catalog: Catalog, now: Timestamp) -> Iterator[NeededVersion]:
-    """What each sink goes on from, as long as its last delivery is no older than what is kept for
+    """What each sink continues from, if its last delivery is not older than what is retained for
     a stream."""
     for sink in catalog.sinks():
         done = catalog.last_delivery(sink)
@@ -31,8 +31,8 @@ def needed_versions(catalog: Catalog, now: Timestamp) -> Iterator[NeededVersion]
 
 
 def _of_sink(catalog: Catalog, sink: Sink, delivered: int | None) -> Iterator[NeededVersion]:
-    """A store that commits by itself may be a transaction behind the recovery log, so what the
-    delivery before began at is kept until the next is told of."""
+    """A store that commits on its own may be one transaction behind the recovery log, so the start
+    of the previous delivery is retained until the next one is recorded."""
     for row in catalog.sink_tasks(sink.id):
         at = (row.checkpoints or {}).get("runtime")
         for table, version in needed_of(at).items() if at is not None else ():

@@ -45,8 +45,8 @@ _NOT_CREATED = (
 
 @dataclass(frozen=True)
 class Sinks:
-    """The sinks of a lake; `changed` is told of what whoever delivers may act on, `scheduled` says
-    whether this process delivers by itself: else it keeps no sink from others."""
+    """The sinks of a lake; `changed` is called after changes that the delivering process may act
+    on, `scheduled` says whether this process delivers on its own: if not, it claims no sink."""
 
     catalog: Catalog
     streams: Streams
@@ -56,7 +56,7 @@ class Sinks:
 
     def create(self, asked: S.CreateSink) -> list[str]:
         """Makes a sink, delivers all rows of its source, or what its stream holds, and says so. A
-        store that cannot be reached, a key that is none and all else that is refused leaves
+        store that cannot be reached, an invalid key and all else that is refused leaves
         nothing. DT-1101, DT-1105, DT-1109, DT-1119, DT-3201 to DT-3211, DT-6101 to DT-6152."""
         try:
             return self._create(asked)
@@ -90,7 +90,7 @@ class Sinks:
         return [f"Sink {made.name} created on {made.source}: {rows}.", *told]
 
     def _uncreate(self, made: Sink) -> None:
-        """A sink that another process delivers meanwhile is left to it."""
+        """A sink that another process delivers is left to it."""
         self.deliveries.forget(made)
         owner = self.catalog.sink_owner(made)
         if owner is not None and owner != self.catalog.owner:
@@ -129,7 +129,7 @@ class Sinks:
         kind = self.kind_of(asked.source)
         if kind is None and asked.source_kind is SinkSource.STREAM:
             self.catalog.stream(asked.source)
-        if kind is None or str(kind) == str(asked.source_kind):  # whoever reads it finds it gone
+        if kind is None or str(kind) == str(asked.source_kind):  # its reader finds it gone
             return
         hint = f"Write CREATE SINK {asked.name} FROM {kind} {asked.source}."
         if kind is StreamSource.VIEW:
@@ -168,7 +168,7 @@ class Sinks:
     # -- altering ---------------------------------------------------------------------------------
 
     def refresh(self, name: Name) -> DeliveryRecord:
-        """Delivers all that is new, now; a sink that was paused goes on. DT-6104, DT-61xx."""
+        """Delivers all that is new, now; a sink that was paused continues. DT-6104, DT-61xx."""
         sink = self.catalog.sink(name)
         return self._deliver(sink, DeliveryTrigger.MANUAL)
 
@@ -181,7 +181,7 @@ class Sinks:
                 self.deliveries.leave(sink)
 
     def retry_dead_letters(self, name: Name) -> str:
-        """Sends again what the store refused, and says what became of it. DT-6104, DT-6144 for a
+        """Sends again what the store refused, and says the outcome. DT-6104, DT-6144 for a
         store that keeps no dead letters, DT-61xx."""
         sink = self.catalog.sink(name)
         try:
@@ -194,13 +194,13 @@ class Sinks:
         return f"Sink {name} sent {count_of(sent, 'dead letter')}, {left} wait."
 
     def suspend(self, name: Name) -> None:
-        """Delivers no more by itself. DT-6104."""
+        """Delivers no more automatically. DT-6104."""
         sink = self.catalog.sink(name)
         self.catalog.set_sink_state(sink.id, SinkState.SUSPENDED)
         self.changed()
 
     def resume(self, name: Name) -> None:
-        """Delivers again, from where it stands. DT-6104."""
+        """Delivers again, from its position. DT-6104."""
         sink = self.catalog.sink(name)
         self.catalog.set_sink_state(sink.id, SinkState.ACTIVE)
         self.changed()
@@ -218,7 +218,7 @@ class Sinks:
         return self._deliver(self.catalog.sink(name), DeliveryTrigger.MANUAL)
 
     def _forget(self, sink: Sink, *, empty: bool, unmake: bool = False) -> None:
-        """The store forgets what it has of a sink, whose target is emptied or nobody's."""
+        """The store forgets what it has of a sink, whose target is emptied or released."""
         binding = binding_of(sink, self.deliveries.source_of(sink).look())
         driver = open_driver(address_of(sink))
         try:
@@ -243,15 +243,15 @@ class Sinks:
         self.changed()
 
     def drop(self, name: Name) -> str:
-        """The sink goes; what it delivered stays in the store, and is nobody's. A stream stands
-        behind that, and is anybody's. DT-6104."""
+        """The sink goes; what it delivered stays in the store, without an owner. A stream is
+        after that, and free for other consumers. DT-6104."""
         sink = self.catalog.find_sink(name) if not self._is_broken(name) else None
         moved = self._settle(sink) if sink is not None and sink.from_stream else None
         self.catalog.drop_sink(name, moved)
         if sink is None:
             return f"Sink {name} dropped."
         self.deliveries.forget(sink)
-        kept = " Its store was not reached: the target there still bears its mark."
+        kept = " Its store was not reached: the target there still has its mark."
         with suppress(DTError):
             self._forget(sink, empty=False)
             kept = ""

@@ -1,5 +1,5 @@
-"""The threads that deliver sinks by themselves: one for each, so that a store that is down, slow
-or half-open delays its own sink alone."""
+"""The threads that deliver sinks in the background: one for each, so that a store that is down,
+slow or half-open delays its own sink alone."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from dt_jupyter.schedule import Supervisor, Worker, join_all
 
 _log = logging.getLogger("dt_jupyter.sinks")
 DOWNSTREAM_SECONDS = 5.0
-"""How often the source of a sink with TARGET_LAG = DOWNSTREAM is looked at."""
+"""How often the source of a sink with TARGET_LAG = DOWNSTREAM is checked."""
 LOOK_SECONDS = 2.0
-"""How often new sinks are looked for, and those that wait for somebody."""
+"""How often new sinks are looked for, and those that wait for a user."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 
 
 def period_of(sink: Sink) -> float:
-    """Seconds between two looks at the source: a quarter of the lag, so that most of it is left
+    """Seconds between two checks of the source: a quarter of the lag, so that most of it is left
     for the delivery."""
     lag = sink.target_lag.seconds
     return DOWNSTREAM_SECONDS if lag is None else min(max(lag / 4, 0.25), 60.0)
 
 
 def backoff(failures: int, jitter: float) -> float:
-    """Seconds after so many failures in a row; `jitter` is from 0 to 1."""
+    """Seconds to wait after `failures` failures in a row; `jitter` is from 0 to 1."""
     most = min(_FIRST_BACKOFF * 2.0 ** min(failures - 1, 16), _LONGEST_BACKOFF)
     return most * (0.5 + jitter / 2)
 
@@ -74,7 +74,7 @@ class SinkWorkers:
         self._workers.clear()
         try:
             self.deliveries.leave_all()
-        except DTError as e:  # a lake that is gone is no reason not to stop
+        except DTError as e:  # a lake that is gone does not prevent the stop
             _log.warning("the sinks are not left to others: %s", e)
 
     def nudge(self) -> None:
@@ -147,5 +147,5 @@ class SinkWorkers:
         try:
             self.catalog.set_next_try(sink.id, self.deliveries.now().plus(wait))
         except DTError as e:  # the next look finds out what is wrong with the catalog
-            _log.warning("the next try of sink %s is not told: %s", sink.name, e)
+            _log.warning("the next try of sink %s is not recorded: %s", sink.name, e)
         return wait

@@ -1,4 +1,4 @@
-"""Where the source of a sink stands, and what its checkpoints say of that."""
+"""The versions of a sink's source, and what its checkpoints say of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SourceTable:
 @dataclass(frozen=True)
 class SourceAt:
     """`name` at the versions of its `tables`, by their ids; `columns` are its public ones. `stream`
-    is what a sink reads it by, as that stands, None where it reads the table itself."""
+    is the stream that the sink reads, as it is now; None if it reads the table itself."""
 
     name: Name
     tables: Mapping[str, SourceTable]
@@ -117,7 +117,7 @@ def require_stream(sink: Sink, at: SourceAt, after: FrontierCheckpoint) -> None:
 
 
 def require_kept(catalog: Catalog, sink: Sink, at: SourceAt) -> None:
-    """DT-6152 for a store that begins anew although its sink has moved the stream: what came
+    """DT-6152 for a store that starts again although its sink has moved the stream: what came
     before is in no store."""
     if (stream := at.stream) is None:
         return
@@ -128,7 +128,7 @@ def require_kept(catalog: Catalog, sink: Sink, at: SourceAt) -> None:
 
 
 def cannot_go_on(sink: Sink, at: SourceAt | None, problem: str) -> DTError:
-    """DT-6150, or DT-6152 for a stream: to deliver it from where it stands does not help."""
+    """DT-6150, or DT-6152 for a stream: to deliver it from its offset does not help."""
     if at is None or at.stream is None:
         return error("DT-6150", name=sink.name, problem=problem)
     return error("DT-6152", name=sink.name, stream=sink.source, problem=problem)
@@ -146,7 +146,7 @@ def frontier_of(checkpoint: FrontierCheckpoint | None) -> TableVersions | None:
 
 
 def needed_of(checkpoint: FrontierCheckpoint) -> TableVersions:
-    """What a sink goes on from."""
+    """What a sink continues from."""
     begun: TableVersions | None = frontier_of(checkpoint)
     if begun is not None:
         return begun

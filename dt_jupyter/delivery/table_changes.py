@@ -5,7 +5,7 @@ A checkpoint is the source's frontier: {"table", "version", "schema"} once all o
 delivered. Its "version" is None before all rows of the first one are: those are read file by file
 from "file" and "row" of the version "to". Where only Spark can read them, and for changes, a cut is
 by a hash of the key, and the checkpoint has "to", "part" and "parts". One of a stream's changes has
-"stream" and "first", as `SourceAt.mark`; the first of them follow where the stream stands.
+"stream" and "first", as `SourceAt.mark`; the first of them follow the offset of the stream.
 """
 
 from __future__ import annotations
@@ -107,15 +107,15 @@ class TableChanges:
         self._mark: dict[str, Any] = {}
         self._ranges: tuple[str, int, RowRanges] | None = None
 
-    # -- where the source stands ------------------------------------------------------------------
+    # -- the versions of the source ---------------------------------------------------------------
 
     def aim(self, at: SourceAt) -> None:
         """Changes are read up to there, and no further: what comes later may have columns that
-        nobody has been told of."""
+        the sink does not know yet."""
         self._at = at
 
     def look(self) -> SourceAt:
-        """The source as it stands now. DT-6151 where it is gone, DT-2101 for a dynamic table that
+        """The source as it is now. DT-6151 where it is gone, DT-2101 for a dynamic table that
         was never refreshed, DT-6132 for a column that no store takes."""
         sink, catalog = self._sink, self._changes.sources.catalog
         stream = find_stream(catalog, sink)
@@ -173,14 +173,14 @@ class TableChanges:
         return self._begun(at, version, at.version) if self._moved(at, version) else None
 
     def _moved(self, at: SourceAt, version: int) -> bool:
-        """Whether rows or columns may be others than at a version."""
+        """Whether rows or columns may have changed since a version."""
         try:
             return may_change(at.log, version, at.version)
         except LakeError as e:
             raise self._stale(e.sentence) from e
 
     def _after_stream(self, at: SourceAt) -> ChangeInterval | None:
-        """The first changes of a stream: those after where it stands."""
+        """The first changes of a stream: those after its offset."""
         assert at.stream is not None
         start = at.stream.frontier.get(at.table_id)
         if start is None:
@@ -263,7 +263,7 @@ class TableChanges:
         return self._interval(at, old, new, 0, self._parts(at, old, new))
 
     def _parts(self, at: SourceAt, old: int | None, new: int) -> int:
-        """How many intervals a change is cut into, by what the log tells of its size."""
+        """How many intervals a change is cut into, by its size in the log."""
         if old is None:
             size = at.log.size()
             rows, bytes_ = size.rows, size.bytes
@@ -350,7 +350,7 @@ class TableChanges:
         rows = small_changes(at.log, old, new, columns, _FEW)
         if rows is None:
             return None
-        if at.append_only:  # a row that came and went did come
+        if at.append_only:  # a row that was inserted and deleted was inserted
             return net_changes(rows) if min(rows[WEIGHT].to_pylist(), default=1) > 0 else None
         found = net_changes(rows)
         return found if not self._mirrors or self._are_single(at, new, found) else None
@@ -410,7 +410,7 @@ class TableChanges:
     def _require_unique(
         self, spark: SparkSession, at: SourceAt, version: int, rows: pa.Table
     ) -> None:
-        """DT-6130 where a key that came is now of two rows. A declared key was looked at by what
+        """DT-6130 where a key that came is now of two rows. A declared key was checked by what
         read the changes."""
         import pyarrow.compute as pc
 
@@ -493,7 +493,7 @@ def align_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
 
 
 def cast_columns(rows: pa.Table, columns: Sequence[SinkColumn]) -> pa.Table:
-    """As `align_columns`, of the columns' types, whoever read them."""
+    """As `align_columns`, for the columns' types, from any reader."""
     import pyarrow as pa
 
     fields = [*((c.name, c.type) for c in columns), (KIND, pa.int8())]

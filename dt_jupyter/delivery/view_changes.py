@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 _OF = Name(OWN_SCHEMA, "sink")
 ViewColumns = dict[tuple[str, ...], tuple[SinkColumn, ...]]
-"""The columns of a view by its stream, and by the texts and schemas that they come of."""
+"""The columns of a view by its stream, and by the texts and schemas that they follow from."""
 
 
 class ViewChanges:
     """The source of a sink's changes, up to the versions that it was last aimed at. As
-    `TableChanges`; `known` is shared, since a view's columns are Spark's to tell."""
+    `TableChanges`; `known` is shared, since Spark decides a view's columns."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class ViewChanges:
         self._at: SourceAt | None = None
         self._mark: dict[str, Any] = {}
 
-    # -- where the source stands ------------------------------------------------------------------
+    # -- the versions of the source ---------------------------------------------------------------
 
     def aim(self, at: SourceAt) -> None:
         """As `TableChanges.aim`."""
         self._at = at
 
     def look(self) -> SourceAt:
-        """The view's tables as they stand now. DT-6151, DT-6132."""
+        """The view's tables as they are now. DT-6151, DT-6132."""
         sink, sources, now = self._sink, self._changes.sources, self._changes.now()
         stream = find_stream(sources.catalog, sink)
         assert stream is not None
@@ -115,7 +115,7 @@ class ViewChanges:
     # -- intervals --------------------------------------------------------------------------------
 
     def next(self, after: FrontierCheckpoint | None) -> ChangeInterval | None:
-        """As a `ChangeSource`. DT-6151 where the stream is another, DT-6152 where it cannot be
+        """As a `ChangeSource`. DT-6151 where the stream was replaced, DT-6152 where it cannot be
         read on."""
         at = self._at or self.look()
         assert at.stream is not None

@@ -1,4 +1,4 @@
-"""The alerts that stand in the lake of an engine, told anew whenever they are others."""
+"""The active alerts in the lake of an engine, sent again whenever they change."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class AlertTeller:
             self.look()
 
     def look(self) -> None:
-        """Tells all that stand, if they are others than before."""
+        """Sends all active alerts if they have changed."""
         found = self._found()
         if found is not None and found.alerts != self._told:
             self._told = found.alerts
             self._tell(found.to_json())
 
     def greet(self, send: Callable[[dict[str, Any]], None]) -> None:
-        """Tells one who has just come; the others know."""
+        """Sends them to a new listener; the others have them."""
         found = self._found()
         if found is not None:
             self._told = found.alerts if self._told is None else self._told
@@ -49,7 +49,7 @@ class AlertTeller:
             self._known = self._engine.context.alerts.standing()
             return alerts_message(self._engine)
         except DTError as e:
-            _log.warning("the alerts cannot be told: %s", e)
+            _log.warning("the alerts cannot be read: %s", e)
             return None
 
 

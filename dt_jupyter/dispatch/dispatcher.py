@@ -151,7 +151,7 @@ class Desk:
 
         found = engine.lag(_name(request))
         if isinstance(found, SinkReport):
-            hint = "Its details tell its lag."
+            hint = "Its details show its lag."
             kinds = {"kind": "sink", "expected": "dynamic table"}
             raise error("DT-1109", name=found.sink.name, **kinds, hint=hint)
         return lag_message(found)
@@ -454,13 +454,13 @@ def _task_of(request: Request) -> Name | None:
 
 
 def _ran(engine: Engine, statement: str) -> DoneMessage:
-    """What a statement says of itself, once it has run."""
+    """The status of a statement that has run."""
     rows = engine.sql(statement).collect()
     return DoneMessage(" ".join(str(row[0]) for row in rows) or "Done.")
 
 
 def _told(failure: BaseException, what: str) -> ErrorMessage:
-    """The message of any failure; one that nobody foresaw has a code too, and is logged."""
+    """The message of any failure; an unexpected one has a code too, and is logged."""
     made = catalogued(failure, what)
     if made.code != UNFORESEEN:
         return error_message(made)
@@ -469,7 +469,7 @@ def _told(failure: BaseException, what: str) -> ErrorMessage:
 
 
 def _name(request: Request) -> Name:
-    """The table or sink that is asked for, as messages write names: of another schema than
+    """The table or sink that is requested, as messages write names: of another schema than
     `default` with that schema. DT-1001."""
     from dt_jupyter.sql import qualified_name
 
@@ -498,7 +498,7 @@ def _detail_of(
     records: list[RefreshRecord],
     problem: ErrorMessage | None,
 ) -> DetailMessage:
-    """With why nothing refreshes it, as the graph now stands, and what it costs."""
+    """With why nothing refreshes it in the present graph, and what it costs."""
     from dt_jupyter.dispatch.answers import detail
     from dt_jupyter.dispatch.health_rows import cost_of
     from dt_jupyter.dispatch.late_rows import late_row
@@ -525,5 +525,5 @@ def _last_error(records: Sequence[RefreshRecord]) -> ErrorMessage | None:
 def _close(replay: Replay) -> None:
     try:
         replay.close()
-    except Exception:  # the engine was closed before, and let go of it
+    except Exception:  # the engine was closed before, and released it
         _log.debug("a replay was closed already", exc_info=True)

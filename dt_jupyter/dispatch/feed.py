@@ -35,7 +35,7 @@ def hello(engine: Engine | None, *, starting: bool = False) -> HelloMessage:
 
 
 class EventFeed:
-    """Sends events to who listens, and a hello whenever the engine is another one.
+    """Sends events to who listens, and a hello whenever the engine is replaced.
 
     `engine_of` gives the engine that is open, if there is one, and `starting` says whether one is
     being opened. Without a listener nothing listens to the engine either.
@@ -78,7 +78,7 @@ class EventFeed:
         self._look_at_alerts()
 
     def close(self) -> None:
-        """Nobody is told anything any more."""
+        """No subscriber gets a message any more."""
         with self._lock:
             self._listeners = []
         self._attach()
@@ -92,7 +92,7 @@ class EventFeed:
         self._attach()
 
     def _attach(self) -> None:
-        """Listens to the engine that is open, as long as somebody listens here."""
+        """Listens to the engine that is open, as long as there are listeners here."""
         with self._lock:
             wanted = self._engine_of() if self._listeners else None
             if wanted is self._engine:
@@ -138,7 +138,7 @@ class EventFeed:
 
     @staticmethod
     def _node(engine: Engine, event: Event, held: dict[str, float]) -> GraphNode | None:
-        """What the event is about, as it stands now."""
+        """What the event is about, as it is now."""
         nodes, now = engine.context.nodes, engine.context.clock.now()
         if event.sink_id is not None:
             return nodes.sink(event.sink_id, now)
@@ -176,6 +176,6 @@ class EventFeed:
         try:
             send(message)
         except Exception:
-            _log.exception("a view could not be told; it is told no more")
+            _log.exception("a view could not be updated; it gets no more messages")
             with self._lock:
                 self._listeners = [s for s in self._listeners if s is not send]

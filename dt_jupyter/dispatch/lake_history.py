@@ -25,7 +25,7 @@ def recent_lakes(folder: Path | None = None) -> tuple[str, ...]:
 
 
 def record_lake(lake: Path | str, folder: Path | None = None) -> None:
-    """Puts the lake first. A home that cannot be written to keeps nobody from a lake."""
+    """Puts the lake first. A home that cannot be written to is ignored."""
     file = _file(folder)
     text = lake if isinstance(lake, str) else str(lake.absolute())
     lakes = [text, *(other for other in _read(file) if other != text)][:MOST_LAKES]

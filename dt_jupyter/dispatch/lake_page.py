@@ -21,7 +21,7 @@ _REFRESHES = 20
 
 
 def graph_page(engine: Engine) -> str:
-    """What the session's role sees of the lake, as it stands now."""
+    """What the session's role sees of the lake now."""
     report, context = engine.graph(), engine.context
     graph = graph_message(report, stages=True, periods=context.scheduling.periods())
     states = [_state(engine, node) for node in report.nodes if node.kind != "stage"]

@@ -17,7 +17,7 @@ LIVE_SCRIPT = Path(__file__).parents[1] / "widgets" / "static" / "widget.js"
 """Built from `labextension/widget`."""
 _KINDS = ("graph", "lag", "frontiers", "replay", "detail", "streams", "rows")
 _FOLLOWING = 12
-"""Views that hear events at once: of more, those hear them that were looked at last."""
+"""Views that hear events at once: of more, those hear them that were shown last."""
 
 Answer = Callable[[Desk, object, Callable[[dict[str, Any]], None]], None]
 """Answers what was asked, now or from a thread."""

@@ -33,7 +33,7 @@ def outcome_message(
 
 
 def _status(rows: ResultRows | None) -> list[str]:
-    """What a statement says of itself, line by line; nothing where it gives rows."""
+    """The status of a statement, line by line; nothing where it gives rows."""
     if rows is None or [name for name, _ in rows.columns] != ["status"] or len(rows.rows) != 1:
         return []
     return (rows.rows[0][0] or "").splitlines()

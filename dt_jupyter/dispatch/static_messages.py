@@ -117,7 +117,7 @@ def picture_of(value: object) -> Picture | Panel:
 def graph_message(
     report: GraphReport, *, stages: bool = False, periods: Mapping[str, float] | None = None
 ) -> GraphMessage:
-    """With `stages` the hidden ones are nodes of their own, else their edges are the table's.
+    """With `stages` the hidden ones are separate nodes, else their edges are the table's.
     `periods`, by id, are those of the scheduler that runs, in seconds."""
     shown = [n for n in report.nodes if stages or not isinstance(n.name, StageName)]
     pairs = report.edges if stages else [(_table_of(a), _table_of(b)) for a, b in report.edges]
@@ -211,7 +211,7 @@ def verification_message(found: Verification) -> ResultMessage:
 
 
 def table_rows_message(found: TableRows) -> ResultMessage:
-    """The rows that are there, without what became of them."""
+    """The present rows, without their changes."""
     there = [
         tuple(v and short_cell(v) for v in row)
         for row, mark in zip(found.marked.rows, found.marked.marks, strict=True)
@@ -300,7 +300,7 @@ def replay_message(name: str, steps: Sequence[Step]) -> ResultMessage:
 
 
 def compared_rows(found: Diff | QueryDiff) -> ResultMessage:
-    """The first rows that differ, alike ones below each other."""
+    """The first rows that differ, similar ones below each other."""
     columns = found.new.columns if isinstance(found, Diff) else found.columns
     marks: list[Mark] = []
     rows: list[tuple[str | None, ...]] = []

@@ -1,4 +1,4 @@
-"""Who is told of alerts, and of which."""
+"""Subscribers of alerts, and which alerts they get."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def alert_function(context: Context, handler: AlertFunction | str) -> AlertFunction:
-    """What is called with an alert; DT-5130 for a text that is no address, DT-5211 for an
+    """What is called with an alert; DT-5130 for a text that is not an address, DT-5211 for an
     address where the engine is shared."""
     if isinstance(handler, str):
         if context.access.shared is not None:

@@ -137,12 +137,12 @@ class Engine:
 
         `spark`: the session to use; None adopts the active one, else starts a local Delta-enabled
         one with `memory` of heap. Where another lake is open on the session that is adopted, the
-        engine gets one beside it with names of its own: the engine's `spark`. `scheduler`: whether
+        engine gets another one with separate names: the engine's `spark`. `scheduler`: whether
         scheduled refreshes start now; None: in a notebook. `tuning`: thresholds, by which no
-        table's rows are others.
+        table's rows change.
         `role`: the role that the session has; it may change to those granted to it. `shared`:
         the engine runs as a service for others, and refuses what would let a statement out of the
-        lake: files by their path, but for the folders `roots`, programs, and settings of Spark.
+        lake: files by their path, except for the folders `roots`, programs, and settings of Spark.
         `catalog`: postgresql+psycopg://user@host/database, for a lake that several machines open;
         it is taken over from the file in the lake, and found there by all who connect later.
         Errors: DT-5103 (lake), DT-5106 (a session without Delta), DT-51xx (catalog, Java, Spark),
@@ -177,10 +177,10 @@ class Engine:
 
         `args` are the values of `:parameters`, bound by Spark. With `consistent` all that a
         statement reads is AT (COMMON): dynamic tables at their greatest common data timestamp,
-        base tables as of it, or DT-4106. What a query read is told by `isolation`. Errors are the
+        base tables as of it, or DT-4106. `isolation` reports what a query read. Errors are the
         catalogue's, placed in the script; the statements before the failing one have been run.
         Dynamic tables and views whose definitions follow each other are made after what they
-        read, in whatever order they stand; DT-1106 for those that read each other.
+        read, in any order; DT-1106 for those that read each other.
 
         A query runs when its DataFrame is read: what fails then, in `collect()` or `show()`, is
         raised by Spark in Spark's own words.
@@ -234,9 +234,9 @@ class Engine:
 
     def load(self, name: str | Name | None, source: Any) -> LoadedTable:
         """A new table with the rows of `source`: a CSV, JSON, Parquet or ORC file, or a folder of
-        such files; or a frame of pandas, Polars, Arrow or Spark. What was made is told: its
-        columns with their types, and whether the first line of a CSV file has names (it has none
-        where a cell of it is empty or a number). Without a `name` it is called as the file is.
+        such files; or a frame of pandas, Polars, Arrow or Spark. The result reports what was made:
+        its columns with their types, and whether the first line of a CSV file has names (it has
+        none where a cell of it is empty or a number). Without a `name` it is called as the file is.
         Nothing is overwritten: DT-1105. Errors: DT-1003, DT-1031, DT-1119."""
         return load_table(self._open(), name, source)
 
@@ -275,7 +275,7 @@ class Engine:
         return lint_text(self._open(), text, args)
 
     def format(self, text: str) -> str:
-        """A script with each clause on a line of its own: its words and comments are the same, in
+        """A script with each clause on a separate line: its words and comments are the same, in
         the same order. DT-1001 for a text that has no words of SQL."""
         return format_cell(text) or text
 
@@ -292,7 +292,7 @@ class Engine:
         """Refreshes a dynamic table and everything upstream to now (or to `at`, a past time).
 
         With `full` all its rows are recomputed, whatever has changed; upstream is refreshed as
-        ever. Where a refresh of the table, or of one upstream, runs already, this one waits for
+        usual. Where a refresh of the table, or of one upstream, runs already, this one waits for
         it: for `wait` seconds at most (0: not at all; None: as `Tuning` has it). A refresh whose
         data timestamp is not before this call is returned; after any other one this runs.
         The record says what was done and why, a failure included. Errors: DT-1101, DT-1109,
@@ -305,7 +305,7 @@ class Engine:
         return self.context.access.redacted(done)
 
     def start_refresh(self, name: str | Name, *, full: bool = False) -> None:
-        """As `refresh`, in a thread of its own: what comes of it is told by `events`, and is in
+        """As `refresh`, in another thread: its outcome is reported by `events`, and is in
         the history. Errors: DT-1101, DT-1109."""
         table = self._open().table(name)
         start_refresh(self.context.graph, self.spark, table, full=full)
@@ -330,7 +330,7 @@ class Engine:
         """Compares a dynamic table with its query at its data timestamp, all rows: exactly, floats
         within a relative tolerance, and the result says so.
 
-        With `at` as it stood then, against the definition of then; with `all` every version that
+        With `at` as it was then, against the definition of then; with `all` every version that
         is retained, from `at` on. Errors: DT-1101, DT-2101, DT-2114, DT-2115, DT-4101 to
         DT-4104, DT-4109.
         """
@@ -351,8 +351,8 @@ class Engine:
 
         `at` and `end`: a datetime or ISO text is a time, an int a version, a timedelta a distance
         from now, a TimePoint what AT (…) is in SQL; without `at` the oldest retained version,
-        without `end` now. `append_only`: the rows as first inserted, whatever became of them.
-        Errors: DT-1101, DT-31xx, DT-41xx.
+        without `end` now. `append_only`: the rows as first inserted, whatever happened to them
+        later. Errors: DT-1101, DT-31xx, DT-41xx.
         """
         found = self.change_rows(name, at, end, append_only=append_only)
         warn(found.query.notes)
@@ -394,7 +394,7 @@ class Engine:
     ) -> str:  # fmt: skip
         """A stream on a table, view or dynamic table, or on a query, which is then kept as the
         view `NAME__source`; what was done for it. The one that is there stays as it is, where it
-        is the same; DT-1105 where it is another, unless `replace` begins it again. Errors:
+        is the same; DT-1105 where it differs, unless `replace` begins it again. Errors:
         DT-1101, DT-1105, DT-1119, DT-31xx, DT-41xx."""
         return streaming.create_stream(
             self._open(),
@@ -411,7 +411,7 @@ class Engine:
         """A transaction for the block: `with dt.transaction() as tx: …`; all that the block writes
         by `dt.sql`, or by `tx.insert`, is committed at its end, or rolled back where it raises.
 
-        Writes of DataFrames (`df.write`) are no part of it. Errors: DT-3206, DT-3208, DT-3209.
+        Writes of DataFrames (`df.write`) are not part of it. Errors: DT-3206, DT-3208, DT-3209.
         """
         with streaming.transaction(self._open()) as made:
             yield made
@@ -425,8 +425,8 @@ class Engine:
         A batch is a DataFrame of what the stream holds; what `fn` writes by `dt.sql`, and the
         DataFrame that it returns where `into` names a table, is committed together with the
         stream's move: each change is in the tables exactly once, though `fn` may be called again
-        for a batch that failed. `batches` is the most of them; with `every`, it looks again after
-        so many seconds where there is nothing. Errors: DT-3201 to DT-3210.
+        for a batch that failed. `batches` is the most of them; with `every`, it checks again after
+        this number of seconds if there is nothing. Errors: DT-3201 to DT-3210.
         """
         within("batches", batches, 0, LARGEST_INT)
         within("every", every, 0, 1e9)
@@ -448,7 +448,7 @@ class Engine:
         """A sink of a table, dynamic table or stream into the store at `url`, to which all rows are
         delivered before this returns; what was done for it.
 
-        `key`: columns that tell any two rows apart, by default the declared ones. `reduce`: a
+        `key`: columns that identify a row, by default the declared ones. `reduce`: a
         strategy by column, as REDUCE has them in SQL. `options`: the store's, secrets by reference.
         Errors: DT-1003, DT-1101, DT-1105, DT-1109, DT-1119, DT-61xx.
         """
@@ -457,11 +457,11 @@ class Engine:
         return create_sink(context, name, source, url, *given, partitions, dict(options or {}))
 
     def sinks(self) -> DataFrame:
-        """SHOW SINKS as a DataFrame: where each stands, and why it does not deliver."""
+        """SHOW SINKS as a DataFrame: the state of each, and why it does not deliver."""
         return self._open().sink_tables.shown()
 
     def tasks(self) -> DataFrame:
-        """SHOW TASKS as a DataFrame: when each runs, and what became of its last run."""
+        """SHOW TASKS as a DataFrame: when each runs, and the outcome of its last run."""
         return self._open().task_tables.shown()
 
     # -- functions --------------------------------------------------------------------------------
@@ -510,9 +510,9 @@ class Engine:
         from `at` to `to`; without `to` the snapshot at `at`, without both the one of now.
 
         The steps are the versions of a table, the data timestamps of a dynamic table, the commits
-        of a view's tables, or `every` so many seconds. `schema_mode`: `snapshot_time` shows the
-        schema of then, `current` the rows of then in the schema of now. Close it, or use it as a
-        context manager. Errors: DT-1003, DT-1101, DT-3101, DT-3106, DT-41xx.
+        of a view's tables, or one for each `every` seconds. `schema_mode`: `snapshot_time` shows
+        the schema of then, `current` the rows of then in the schema of now. Close it, or use it as
+        a context manager. Errors: DT-1003, DT-1101, DT-3101, DT-3106, DT-41xx.
         """
         context = self._open()
         mode, known = context.travel.mode(schema_mode), context.name(name)
@@ -524,9 +524,9 @@ class Engine:
     def replay_refresh(
         self, name: str | Name, at: Point | None = None, *, query_id: str | None = None
     ) -> RefreshReplay:
-        """A past refresh of a dynamic table run again on the versions that it read, beside what
-        it committed: the one of `query_id`, else the one that made the version `at` (an int), or
-        the newest up to a data timestamp `at`.
+        """A past refresh of a dynamic table run again on the versions that it read, and compared
+        with what it committed: the one of `query_id`, else the one that made the version `at` (an
+        int), or the newest up to a data timestamp `at`.
 
         Nothing is written. Errors: DT-1003, DT-1101, DT-4104, DT-4109.
         """
@@ -599,7 +599,7 @@ class Engine:
     ) -> Hold:
         """Keeps a table, view or dynamic table as it was at a point (now), by a name: no VACUUM of
         the engine takes its files, and where the disk has hard links none from outside reaches
-        them. For so many days, or until `unpin`. Errors: DT-1101, DT-1119, DT-4101 to DT-4104,
+        them. For `days` days, or until `unpin`. Errors: DT-1101, DT-1119, DT-4101 to DT-4104,
         DT-4107."""
         known, now = self._open().name(table), self.context.clock.now()
         point = self._moment(at) or Moment(now)
@@ -608,7 +608,7 @@ class Engine:
         return self.context.keeper.pin(name, whole(known), known, point, expires)
 
     def unpin(self, name: str) -> None:
-        """Lets go of a pin; DT-4107."""
+        """Removes a pin; DT-4107."""
         self._open().keeper.unpin(name)
 
     def pins(self) -> Pins:
@@ -622,10 +622,10 @@ class Engine:
         retain_hours: float | None = None,
         dry_run: bool = False,
     ) -> Vacuum:
-        """Takes the files that no version within the retention needs and nobody holds, of one
+        """Takes the files that no version within the retention needs and nothing holds, of one
         table or of the lake; says how many bytes, and who held how many. `dry_run` only says it.
 
-        `retain_hours` stands for every table's `delta.deletedFileRetentionDuration`. Pins,
+        `retain_hours` replaces every table's `delta.deletedFileRetentionDuration`. Pins,
         replays, running refreshes, streams, and what the next refreshes read are never taken.
         Errors: DT-1003, DT-1101.
         """
@@ -667,8 +667,8 @@ class Engine:
         return context.event_tables.events(known, limit)
 
     def on_alert(self, handler: Callable[[Alert], object] | str) -> Callable[[], None]:
-        """Tells of each alert that is raised or cleared from now on, by whichever process: calls
-        the function `handler`, in a thread of its own, or posts it as JSON to an address
+        """Notifies of each alert that is raised or cleared from now on, in any process: calls
+        the function `handler`, in a separate thread, or posts it as JSON to an address
         (https://host/path). Call the result to stop.
 
         Of a dynamic table, sink or task that FAILED, a table or sink that is LATE while a scheduler
@@ -678,14 +678,14 @@ class Engine:
         return context.alerts.tell(alert_function(context, handler))
 
     def alerts(self) -> tuple[Alert, ...]:
-        """The alerts that stand now, oldest first; the lake is looked at for it."""
+        """The active alerts, oldest first; the lake is checked for it."""
         context = self._open()
         context.alerts.look_at_logs()
         context.alerts.check()
         return seen_alerts(context.alerts.standing(), context.access)
 
     def graph(self) -> GraphReport:
-        """All dynamic tables, what they read, the streams and sinks, as they stand now."""
+        """All dynamic tables, what they read, the streams and sinks, as they are now."""
         report = self.context.nodes.report(self.context.clock.now())
         return seen_graph(report, self.context.access)
 
@@ -698,10 +698,11 @@ class Engine:
     def lag(
         self, name: str | Name, *, days: float | None = None
     ) -> LagReport | SinkReport | LagDays:
-        """The lag of a dynamic table over its newest refreshes, or of a sink as it stands.
+        """The lag of a dynamic table over its newest refreshes, or the present lag of a sink.
 
-        With `days` the percentiles of a dynamic table's lag over so many days, up to the 14 that
-        the history is kept, and for each of them; times without a scheduler are left out. DT-1003.
+        With `days` the percentiles of a dynamic table's lag over that number of days, up to the 14
+        that the history is retained, and for each of them; times without a scheduler are left out.
+        DT-1003.
         """
         now = self.context.clock.now()
         if days is not None:
@@ -714,7 +715,7 @@ class Engine:
         return replace(report, records=tuple(self.context.access.told(report.records)))
 
     def why_late(self, name: str | Name) -> Lateness:
-        """Why a dynamic table is late, in which table the cause lies, and what helps: it, or one
+        """Why a dynamic table is late, in which table the cause is, and what helps: it, or one
         upstream, is suspended or fails; a source is gone; a refresh takes longer than the target
         lag, waits for another one or for a slot of its warehouse; nothing asks for it; no scheduler
         runs. Its `cause` is None for a table that is on time. DT-1101, DT-1109."""
@@ -731,13 +732,13 @@ class Engine:
         return read_health(context.catalog, nodes, causes, context.clock.now(), days)
 
     def frontier(self, name: str | Name) -> FrontierReport:
-        """The version of each source that a dynamic table stands on."""
+        """The version of each source that a dynamic table has read."""
         table = self.table(name)
         times = self.context.catalog.timestamps(table.id, _TIMES)
         return frontier_report(table, self.context.nodes.newest, times)
 
     def stream_reports(self) -> list[StreamReport]:
-        """All streams: where they stand, what waits for them, whether they can be read."""
+        """All streams: their offsets, what waits for them, whether they can be read."""
         context = self._open()
         seen = [s for s in context.catalog.streams() if context.access.sees(s.name)]
         return [stream_report(context.streams, stream) for stream in seen]
@@ -757,10 +758,10 @@ class Engine:
         self, name: str | Name, since: Point | TimePoint | None = None, *, limit: int = 200,
         chart: tuple[str, str] | None = None,
     ) -> TableRows:  # fmt: skip
-        """The first rows of a table, view or dynamic table as it stands now, in the order of its
-        columns, at most 1,000; with `since` marked with what came, went and changed since that
-        point. In a notebook they follow its refreshes. `chart`: the columns of a picture, across
-        and up. Errors: DT-1003, DT-1101, DT-31xx, DT-41xx."""
+        """The first rows of a table, view or dynamic table as it is now, in the order of its
+        columns, at most 1,000; with `since` marked with what was inserted, deleted and changed
+        since that point. In a notebook they follow its refreshes. `chart`: the columns of a
+        picture, across and up. Errors: DT-1003, DT-1101, DT-31xx, DT-41xx."""
         within("limit", limit, 1, 1_000)
         context = self._open()
         known, point = context.name(name), self._moment(since)
@@ -799,21 +800,21 @@ class Engine:
     def export(self) -> str:
         """All definitions as one SQL script, each after what it reads: `dt.sql(script)` makes
         them again in a lake with the same tables, with roles, grants and functions of SQL. It
-        holds neither rows nor history, streams begin anew, and sinks are comments: creating one
+        holds neither rows nor history, streams start again, and sinks are comments: creating one
         delivers. Functions of Python are comments too: run them as Python before."""
         context = self._open()
         return export_script(context.catalog, meaning(context.spark))
 
     def plan(self, script: str, *, remove: bool = False) -> ScriptPlan:
         """What a script of definitions, as `export` writes it, would change: what is added or
-        changed and how, what becomes of rows, and which dynamic tables are downstream. Nothing is
+        changed and how, whether rows are kept, and which dynamic tables are downstream. Nothing is
         done. With `remove`, what the lake has and the script has not is dropped when it is
-        applied. DT-1137 for a statement that is no definition."""
+        applied. DT-1137 for a statement that is not a definition."""
         return plan_script(self._open(), script, remove=remove)
 
     def apply(self, plan: ScriptPlan) -> AppliedPlan:
         """Runs a plan, whole or not at all: what fails or is interrupted is undone. Gives what was
-        done, by object. DT-1138 where the definitions of the lake are others than when it was
+        done, by object. DT-1138 where the definitions of the lake have changed since it was
         made, with nothing done."""
         return apply_plan(self._open(), plan)
 
@@ -823,7 +824,7 @@ class Engine:
         """Which guarantees of isolation a history of transactions kept: events of
         `dt_jupyter.histories`, or a text as `w1(x1) c1 r2(x1) d3(y3|x1) c2`, in which a refresh
         derives. Without any, the lake's own: commits and refreshes as the logs still have them,
-        and the last 1,000 queries of this engine. DT-1003 for what is no history."""
+        and the last 1,000 queries of this engine. DT-1003 for an invalid history."""
         recorded = self._open().travel.recorded
         return check_history(recorded() if events is None else events)
 

@@ -45,12 +45,12 @@ class LakeTables:
     """The folders of all tables of the lake, by name."""
     log: StatementLog
     _behind: set[Name] = field(default_factory=set)
-    """What later sessions do not know as it stands."""
+    """What later sessions do not know in its present state."""
     _remembering: threading.Lock = field(default_factory=threading.Lock)
 
     def remember(self, statement: SparkStatement) -> None:
         """What a statement made or dropped, for later sessions. It has happened: where the catalog
-        takes nothing now, that is a warning, and it is told after the next statement."""
+        cannot be written, that is a warning, and it is recorded after the next statement."""
         with self._remembering:
             for name in tuple(self._behind):
                 with suppress(DTError):
@@ -66,7 +66,7 @@ class LakeTables:
                 warnings.warn(told, CatalogWarning, stacklevel=2)
 
     def _catch_up(self, name: Name) -> None:
-        """By what stands now: others may have followed since."""
+        """By the present state: others may have followed since."""
         if lookup(self.sources.spark, name, temporary=False) is None:
             self.sources.catalog.forget(name)
         else:
@@ -86,7 +86,7 @@ class LakeTables:
             self._remember(statement.new_name or name)
 
     def _remember(self, name: Name) -> None:
-        """What stands under a name now, where it is another text or place than is recorded."""
+        """What has a name now, where it is another text or place than is recorded."""
         relation = lookup(self.sources.spark, name, temporary=False)
         if relation is None:
             return
@@ -105,7 +105,7 @@ class LakeTables:
         return tables | {view.name: view.text for view in catalog.views()}
 
     def drop(self, name: Name) -> bool:
-        """A table in the lake's folder is put aside, so that `undrop` can bring it back; False,
+        """Moves a table of the lake's folder to the trash, so that `undrop` can restore it; False,
         with nothing done, where it is not one."""
         if self._own_folder(name) is None:
             return False
@@ -165,8 +165,8 @@ class LakeTables:
         self.sources.catalog.forget(name)
 
     def drop_broken(self, statement: SparkStatement) -> str | None:
-        """What DROP says of a table or view in quarantine, which Spark does not know: it is put
-        aside, or forgotten; None where the name is none of those."""
+        """What DROP says of a table or view in quarantine, which Spark does not know: it is moved
+        to the trash, or forgotten; None where the name is none of those."""
         name, catalog = statement.target, self.sources.catalog
         kind = _DROPPED.get(statement.kind)
         found = catalog.quarantine.find(name, kind) if kind is not None else None
@@ -196,7 +196,8 @@ class LakeTables:
             self._bring_back(name, dropped, record)
 
     def restore(self, name: Name, label: str, record: StatementRecord) -> None:
-        """The table whose folder was put aside under that label. DT-1118 where it is gone."""
+        """The table whose folder was moved to the trash under that label. DT-1118 where it is
+        gone."""
         dropped = self.sources.layout.trash / label
         if not is_delta(dropped):
             raise error("DT-1118", name=name, problem="its files are gone", hint="")
@@ -255,7 +256,7 @@ class LakeTables:
         return place is not None and self.sources.folder_of(place) == str(path)
 
     def unmake(self, facts: Mapping[str, Any]) -> None:
-        """Undoes a table that was made at a folder of its own."""
+        """Undoes a table that was made in a separate folder."""
         name, path = Name(*facts["name"]), Path(facts["path"])
         if self.known_path(name) in (None, str(path)):
             self._unregister(name)

@@ -61,9 +61,9 @@ class CloneContents:
     told: Mapping[str, Any] | None = None
     """What the table was besides, as the version's commit says it; None where it is as now."""
     sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """The source and its version that the clone stands on, in the place of one by that id."""
+    """The source and its version that the clone has read, in the place of one by that id."""
     earlier: frozenset[int] = frozenset()
-    """Versions before that other clones stand on."""
+    """Earlier versions that other clones have read."""
 
     @property
     def stages(self) -> dict[int, int]:
@@ -237,7 +237,7 @@ class _Copies:
 
     def with_stages(self) -> tuple[_Copies, tuple[StageRow, ...]]:
         """The hidden stages. Where a version of theirs is gone, a clone without state: its next
-        change computes that anew."""
+        change recomputes that."""
         try:
             return self, tuple(self._stage(o, v) for o, v in sorted(self.contents.stages.items()))
         except (LakeError, FileNotFoundError):

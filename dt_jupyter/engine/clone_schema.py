@@ -1,7 +1,7 @@
 """CREATE SCHEMA … CLONE: the tables, views, dynamic tables and streams of a schema as one unit.
 
 What reads within the schema reads the clones; what it reads outside stays. Each table is cloned at
-the versions that the dynamic tables stand on, and at the newest: where nothing has changed since,
+the versions that the dynamic tables have read, and at the latest: where nothing has changed since,
 their first refresh is NO_DATA, and else it is the change.
 """
 
@@ -57,7 +57,7 @@ class SchemaContents:
     streams: Sequence[Stream]
 
     def versions(self, table_id: str) -> frozenset[int]:
-        """Those of a table that the dynamic tables stand on."""
+        """Those of a table that the dynamic tables have read."""
         found = (c.frontier.versions.get(table_id) for _, c in self.dynamic.values() if c)
         return frozenset(v for v in found if v is not None)
 
@@ -209,7 +209,7 @@ class SchemaCloner:
             taken = self._moved_contents(contents, original, taken, definition)
         made = replace(self.cloner.row(original, there, taken, {}), definition=definition)
         if self._is_replaced(old, taken):
-            made = replace(made, needs_reinit=Reason("SOURCE_REPLACED", "a source is another now"))
+            made = replace(made, needs_reinit=Reason("SOURCE_REPLACED", "a source was replaced"))
         step = making(made, None)
         record.will(step.kind, **step.facts)
         catalog.create(made)

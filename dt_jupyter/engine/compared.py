@@ -64,7 +64,7 @@ def _version_before(context: Context, name: Name) -> int:
     bases = snapshots.bases(whole(name), name.schema)
     versions = snapshots.versions(bases, str(name), now)
     if len(versions) != 1:
-        problem, hint = f"{name} has no versions of its own", "Give a time as --from."
+        problem, hint = f"{name} has no versions", "Give a time as --from."
         raise error("DT-1003", option="--from", value="none", problem=problem, hint=hint)
     (newest,) = versions.values()
     return max(newest - 1, 0)

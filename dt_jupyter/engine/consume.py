@@ -82,7 +82,7 @@ def transaction(context: Context) -> Iterator[OpenTransaction]:
 
 
 def _require_table(context: Context, name: Name) -> None:
-    """DT-1101, or DT-1109 for what is no table that can be written."""
+    """DT-1101, or DT-1109 for what is not a table that can be written."""
     kind = holder(context.catalog, context.spark, name)
     if kind is None:
         raise error("DT-1101", name=name, hint=did_you_mean(str(name), context.sources.known()))
@@ -102,7 +102,7 @@ def consume(
 ) -> int:
     """Calls `fn` with what the stream holds, in a transaction that moves it; how often it did.
 
-    See `Engine.consume`. What is asked for is looked at first, whether or not there is data.
+    See `Engine.consume`. The request is checked first, whether or not there is data.
     """
     context.catalog.stream(stream)
     if into is not None:
@@ -135,7 +135,7 @@ def create_stream(
     show_initial_rows: bool,
     replace: bool,
 ) -> str:
-    """See `Engine.create_stream`. The view of a query that no stream came of is as it was."""
+    """See `Engine.create_stream`. If no stream was created, the view of its query is restored."""
     require_name(Named.STREAM, name)
     known = context.catalog.find_stream(name)
     if known is not None and not replace:
@@ -176,7 +176,7 @@ def _view_of_query(context: Context, view: Name, subject: Name | str) -> Iterato
 
 
 def _kept_stream(context: Context, known: Stream, subject: Name | str, *, append_only: bool) -> str:
-    """What is said of a stream that is what is asked for; DT-1105 where it is another one."""
+    """What is said of a stream that is what is requested; DT-1105 where it differs."""
     name = known.name
     context.access.require_stream(name)
     mode = "APPEND_ONLY" if append_only else "DEFAULT"

@@ -137,7 +137,7 @@ class Context:
         return self.catalog.require(known)
 
     def _readers_of(self, name: Name) -> str:
-        """What is said of a name that is no dynamic table: those that read it are."""
+        """The hint for a name that is not a dynamic table: those that read it."""
         tables = (t for t in self.catalog.list() if self.access.monitors(t.name))
         readers = [str(t.name) for t in tables if name in {s.name for s in t.definition.sources}]
         read = f" It is read by {', '.join(readers[:_READERS])}." if readers else ""

@@ -204,7 +204,7 @@ class Creator:
         verdict: ContentsVerdict | None = None,
     ) -> PlannedChange:
         """What a statement would change of a table that is there, by its definition: None where
-        its text is the table's. `verdict` is what becomes of the rows, where that is known."""
+        its text is the table's. `verdict` says whether the rows are kept, if that is known."""
         differs = find_differences(existing, statement, schema or self._schema)
         same = defined is None or defined.definition.columns == existing.definition.columns
         replaces = statement.action is CreateAction.REPLACE
@@ -218,7 +218,7 @@ class Creator:
         return describe_definition(existing, new, differs.all, below, rows)
 
     def existing(self, name: Name, action: CreateAction) -> DynamicTable | None:
-        """The dynamic table that bears the name of one to be made. DT-1105 where it is in the
+        """The dynamic table that has the name of one to be created. DT-1105 where it is in the
         way, or something else is."""
         existing = self.sources.catalog.get(name)
         if existing is not None and action is CreateAction.CREATE:
@@ -292,7 +292,7 @@ class Creator:
 
     def _gives_columns(self, table: DynamicTable, query: str) -> bool:
         """Whether a query with the text of the table's still gives its columns: `*` follows the
-        sources; False where only defining it tells."""
+        sources; False where only defining it shows that."""
         definition = table.definition
         with self.sessions.lease(table.warehouse, definition.settings) as spark:
             use_schema(spark, definition)
@@ -338,7 +338,7 @@ class Creator:
         changes: Mapping[str, object],
         verdict: ContentsVerdict,
     ) -> tuple[RefreshRecord | None, str]:
-        """The refresh that it took, and what became of the rows."""
+        """The refresh that it took, and whether the rows were kept."""
         catalog = self.sources.catalog
         if isinstance(verdict, KeptContents):
             catalog.update(existing.id, **changes)
@@ -381,7 +381,7 @@ class Creator:
 
     def freeze(self, table: DynamicTable, where: str | None) -> Created:
         """ALTER … SET or UNSET FROZEN WHERE: rows that were frozen and are not any more are
-        computed anew. DT-1139, DT-1140."""
+        recomputed. DT-1139, DT-1140."""
         definition = with_region(table, where)
         defined = replace(standing_definition(table), definition=definition)
         with self.sessions.lease(table.warehouse, definition.settings) as spark:
@@ -393,7 +393,7 @@ class Creator:
         return self._redefine(table, replace(table, definition=definition), defined, verdict, {})
 
     def _renamed(self, existing: DynamicTable, defined: Defined) -> Defined:
-        """With the columns that the statement names anew, by which frozen rows are found."""
+        """With the columns that the statement renames, by which frozen rows are found."""
         new, frontier = defined.definition, existing.frontier
         if new.frozen is None or frontier is None:
             return defined
@@ -408,7 +408,7 @@ class Creator:
         return self.graph.refresher.standing(table)
 
     def _judge(self, existing: DynamicTable, defined: Defined) -> ContentsVerdict:
-        """What becomes of the rows under another definition."""
+        """Whether the rows are kept under another definition."""
         table = self._standing(existing)
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             return judge_contents(self.graph.refresher, spark, table, defined)
@@ -496,7 +496,7 @@ class Creator:
 
 
 def _require_success(record: RefreshRecord | None, work: str) -> None:
-    """The failure of a refresh as one of the statement's `work`, of which nothing is left."""
+    """The failure of a refresh as one of the statement's `work`, which is undone."""
     if record is None or record.state is RefreshState.SUCCEEDED:
         return
     failure = failure_of(record)

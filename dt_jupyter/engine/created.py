@@ -18,7 +18,7 @@ Announce = Callable[[PlannedChange], None]
 
 
 def say_nothing(change: PlannedChange) -> None:
-    """What came of it says it."""
+    """The outcome says it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def standing_definition(table: DynamicTable) -> Defined:
 
 
 def options_of(row: DynamicTable) -> dict[str, object]:
-    """What CREATE OR ALTER sets beside the definition."""
+    """What CREATE OR ALTER sets in addition to the definition."""
     fields = ("target_lag", "warehouse", "comment", "cluster_by", "retention_days",
               "scheduler_enabled", "alter_sources")  # fmt: skip
     return {field: getattr(row, field) for field in fields}

@@ -21,11 +21,11 @@ from dt_jupyter.sql import CreateDynamicTable, Token, TokenKind, tokens
 KEPT = "kept"
 _TABLE = "dynamic table"
 _BEFORE_ALL = frozenset({"SELECT", "DISTINCT", "ALL", ",", "."})
-"""What stands before a `*` that means all columns."""
+"""What precedes a `*` that means all columns."""
 
 
 def rows_words(verdict: ContentsVerdict) -> str:
-    """What becomes of the rows."""
+    """Whether the rows are kept, in words."""
     if isinstance(verdict, KeptContents):
         return KEPT
     if isinstance(verdict, Reason):
@@ -85,7 +85,7 @@ def describe_definition(
     below: Dependents,
     rows: str,
 ) -> PlannedChange:
-    """Of another definition, by what becomes of the rows."""
+    """For another definition, by whether the rows are kept."""
     old = table.definition
     columns = columns_differ(old, new)
     same = rows == KEPT and not columns
@@ -157,7 +157,7 @@ def _tokens(text: str) -> list[Token]:
 def describe_replacement(
     table: DynamicTable, new: Definition, differs: Sequence[str], below: Dependents
 ) -> PlannedChange:
-    """Of a table that is made again in the place of one."""
+    """Of a table that is recreated in the place of one."""
     return PlannedChange(
         _TABLE,
         str(table.name),

@@ -1,4 +1,4 @@
-"""What reads a table, view, dynamic table or stream, and in words what becomes of it."""
+"""What reads a table, view, dynamic table or stream, and in words the effect on it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _views_over(views: Collection[ViewSource], of: AbstractSet[Name]) -> Iterato
 
 
 def _read_by(view: ViewSource) -> set[Name]:
-    """As far as its text tells."""
+    """As far as its text shows."""
     try:
         return {name_of(parts, view.name.schema) for parts, _ in relations_in(view.text)}
     except DTError:

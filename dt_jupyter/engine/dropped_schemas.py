@@ -1,8 +1,8 @@
 """DROP SCHEMA … CASCADE, and UNDROP SCHEMA, which brings back all that went with it.
 
-What a dropped schema held is written beside the folders that were put aside, before anything is
+What a dropped schema held is written next to the folders in the trash, before anything is
 dropped: tables by those folders, views by their texts, dynamic tables by their ids, streams with
-where they stood. Sinks are told and stay dropped: one that came back would deliver again.
+their offsets. Sinks are named and stay dropped: a restored one would deliver again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _log = logging.getLogger("dt_jupyter.engine")
 
 @dataclass(frozen=True)
 class DroppedSchema:
-    """What a schema held when it was dropped; `tables` are the folders put aside, by name."""
+    """What a schema held when it was dropped; `tables` are the folders in the trash, by name."""
 
     schema: str
     number: int
@@ -71,8 +71,8 @@ def drop_schema(
     context: Context, schema: str, run: Callable[[], DataFrame], *, cascade: bool
 ) -> DataFrame:
     """Drops a schema, with `cascade` with all that it holds: `run` has Spark drop it, once the
-    lake's tables are put aside. It is dropped whole or not at all: from when Spark has dropped it,
-    it is completed, and until then a failure brings all of it back."""
+    lake's tables are moved to the trash. It is dropped whole or not at all: from when Spark has
+    dropped it, it is completed, and until then a failure brings all of it back."""
     there = context.spark.catalog.databaseExists(quote(schema))
     ids = schema_object_ids(context.access, schema)
     dropping = StatementStep(StepKind.SCHEMA_DROPPED, {"schema": schema, "there": there})

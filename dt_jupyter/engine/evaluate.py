@@ -67,7 +67,7 @@ def moment_of(context: Context, point: Point | TimePoint) -> Moment:
 
 def timestamp_of(context: Context, value: datetime | str | Timestamp) -> Timestamp:
     """A time as given, or "now"; a naive one is in the session's zone. DT-1003 for a text that
-    is no time."""
+    is not a time."""
     if isinstance(value, Timestamp):
         return value
     if value == "now":

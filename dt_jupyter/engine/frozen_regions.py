@@ -1,4 +1,4 @@
-"""A frozen region as a statement asks for it: where its first rows come from, and what becomes of
+"""A frozen region as a statement asks for it: where its first rows come from, and the effect on
 the rows where the region of a table is another."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of the user's, registered, listed and dropped."""
+"""User functions, registered, listed and dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in a statement that refreshes: its refresh has a flag of its own, which is set too."""
+"""Ctrl-C in a statement that refreshes: its refresh has a separate flag, which is set too."""
 
 from __future__ import annotations
 

@@ -40,4 +40,4 @@ def load_in(gateway: JavaGateway) -> None:
 if __name__ == "__main__":
     told = json.load(sys.stdin)
     serve_spare(SpareOrder.of_text(told["order"]), told["key"], told["wait"], load_in)
-    os._exit(0)  # without a word to the JVM, which is another's now
+    os._exit(0)  # without a message to the JVM, which belongs to another process now

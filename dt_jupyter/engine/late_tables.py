@@ -40,7 +40,7 @@ def late_causes(context: Context) -> Mapping[str, LateCause]:
 
 
 def why_late(context: Context, table: DynamicTable) -> Lateness:
-    """How a dynamic table stands, and why it is late."""
+    """The lag of a dynamic table, and why it is late."""
     lake, t = _standing(context), table.data_timestamp
     cause = late_cause(table.id, lake)
     seen = _seen(context, cause) if cause is not None else None
@@ -65,7 +65,7 @@ def _standing(context: Context) -> LakeStanding:
 
 
 def _failures(context: Context) -> dict[str, Reason]:
-    """What the last completed refreshes met, without what the role may not be told."""
+    """What the last completed refreshes met, without what the role may not see."""
     access = context.access
     found = {t.id: (t.name, t.failure) for t in context.catalog.table_standings()}
     return {

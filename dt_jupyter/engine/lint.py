@@ -61,7 +61,7 @@ def lint_text(
     context: Context, text: str, args: Mapping[str, Any] | None = None, *, verify: bool = True
 ) -> LintReport:
     """The problems of a script, or of a cell with our magics. With `verify` definitions are checked
-    on rows too, as at their creation; without it the analyser alone looks at them, as while a cell
+    on rows too, as at their creation; without it only the analyser checks them, as while a cell
     is typed that may have been run before."""
     linter = _Linter(context, text, args or {}, verify)
     for part in cell_parts(text):
@@ -205,7 +205,7 @@ class _Linter:
 
     def _query(self, statement: S.SparkStatement, script: str) -> None:
         """A query, or that of a view, is analysed by Spark, and not run; of one with what is ours
-        only the syntax is looked at."""
+        only the syntax is checked."""
         query, context = _analysable(statement), self.context
         ours = statement.timed or statement.functions or statement.has_data
         reads = _reads(query, context.schema()) if query and not ours else []

@@ -91,7 +91,7 @@ def load_table(context: Context, name: str | Name | None, source: Any) -> Loaded
 
 def _stored_rows(context: Context, name: Name) -> int | None:
     """The number of rows by the log of a table on this machine's disk, which takes no job of
-    Spark's; None where the log does not tell."""
+    Spark's; None where the log does not have it."""
     found = lookup(context.spark, name, temporary=False)
     if found is None or found.location is None or not found.location.startswith("/"):
         return None
@@ -140,7 +140,7 @@ def _format(path: str) -> str:
 
 
 def _local_path(context: Context, path: str) -> Path | None:
-    """The file or folder that this process can look at; None where only Spark can. DT-1003 for one
+    """The file or folder that this process can read; None where only Spark can. DT-1003 for one
     that is not there, with one that has nearly its name."""
     if "://" in path or is_connect(context.spark):
         return None
@@ -153,7 +153,7 @@ def _local_path(context: Context, path: str) -> Path | None:
 
 
 def _first_line(path: Path | None, name: str) -> tuple[bool, str]:
-    """Whether the first line has names (a cell that is empty or a number is none), and the
+    """Whether the first line has names (a cell that is empty or a number is not a name), and the
     separator; of what is not a plain file here, what is usual."""
     usual = "\t" if name.lower().endswith(".tsv") else ","
     if path is None or not path.is_file() or path.suffix in (".gz", ".bz2"):

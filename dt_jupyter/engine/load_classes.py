@@ -21,7 +21,7 @@ _SECONDS = 300
 
 
 def run_usual() -> None:
-    """In a session of its own, which ends."""
+    """In a separate session, which ends."""
     with tempfile.TemporaryDirectory() as folder:
         spark = own_session(folder, "1g")
         with Engine.connect(Path(folder), spark=spark, scheduler=False) as dt:
@@ -37,9 +37,9 @@ def run_usual() -> None:
 
 
 def write_archive(archive: Path, options: str = "") -> None:
-    """The archive, whole or not at all: not where this Java has none of its own to add to."""
+    """The archive, whole or not at all: not if this Java has no archive to extend."""
     unfinished = archive.with_suffix(".unfinished")
-    os.environ[SWITCH] = "0"  # a Java that writes an archive is nobody else's
+    os.environ[SWITCH] = "0"  # a Java that writes an archive serves no other process
     os.environ["SPARK_SUBMIT_OPTS"] = f'{options} "-XX:ArchiveClassesAtExit={unfinished}"'.strip()
     run_usual()
     gateway = SparkContext._gateway

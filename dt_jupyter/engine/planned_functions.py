@@ -1,6 +1,7 @@
-"""Functions of Python in a plan: those that the comments of a script register, beside the lake's.
+"""Functions of Python in a plan: those that the comments of a script register, in addition to the
+lake's.
 
-A script registers none itself: what stands in a comment is run by its reader, never by a plan.
+A script registers none itself: what is in a comment is run by its reader, never by a plan.
 """
 
 from __future__ import annotations

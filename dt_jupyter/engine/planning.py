@@ -76,14 +76,15 @@ _TASK = {
 
 
 def plan_script(context: Context, script: str, *, remove: bool) -> ScriptPlan:
-    """What a script would change; with `remove`, what the lake has beside it goes. DT-1137."""
+    """What a script would change; with `remove`, what the lake has in addition is dropped.
+    DT-1137."""
     state = state_of(context)
     return _Planner(context, script, remove).plan(state)
 
 
 def apply_plan(context: Context, plan: ScriptPlan) -> AppliedPlan:
     """Runs the steps of a plan, all or none; what each said. DT-1138 where the definitions of the
-    lake are others now, DT-1153 where a function of Python is not the script's."""
+    lake have changed, DT-1153 where a function of Python is not the script's."""
     if state_of(context) != plan.state:
         raise error("DT-1138")
     require_registered(plan)
@@ -97,7 +98,7 @@ def apply_plan(context: Context, plan: ScriptPlan) -> AppliedPlan:
 
 
 def state_of(context: Context) -> str:
-    """Tells the definitions of a lake apart, whatever its rows are."""
+    """A digest of the definitions of a lake, whatever its rows are."""
     catalog = context.catalog
     text = export_script(catalog, meaning(context.spark))
     ids = sorted(t.id for t in catalog.list())
@@ -144,7 +145,7 @@ class _Planner:
         return tuple(found)
 
     def _statement(self, statement: S.Statement, schema: str) -> None:
-        """DT-1137 for one that is no definition."""
+        """DT-1137 for one that is not a definition."""
         planned = _PLANNED.get(type(statement))
         if planned is None:
             raise self._refused(statement)
@@ -218,7 +219,7 @@ class _Planner:
             self._add("role", statement.name, statement.text)
 
     def grant(self, statement: S.GrantRights, schema: str) -> None:
-        """What is granted already is there; what was granted beside it stays."""
+        """What is granted already exists; other grants stay."""
         on, book = statement.on, self.context.access.book
         known = {g.right for g in book.grants if g.role == statement.role and g.on.key == on.key}
         what = f"{', '.join(statement.rights)} on {on} to role {statement.role}"
@@ -379,7 +380,7 @@ class _Planner:
         self.steps.append(step)
 
     def _others(self) -> None:
-        """What the lake has beside the script, those downstream first."""
+        """What the lake has in addition to the script, those downstream first."""
         catalog = self.context.catalog
         found = [("task", t.name) for t in catalog.tasks()]
         found += [("sink", s.name) for s in catalog.sinks()]

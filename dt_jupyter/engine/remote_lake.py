@@ -1,4 +1,4 @@
-"""A lake on other storage: its tables lie there, its catalog is on a server, and each user has a
+"""A lake on other storage: its tables are there, its catalog is on a server, and each user has a
 home for it on a disk, which holds copies and may be deleted when nothing runs."""
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def home_layout(place: str) -> Layout:
 
 
 def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) -> Layout:
-    """The layout of a lake on other storage: this process knows from now on where its tables lie,
-    and its home where its catalog is. A session whose tables lie in the home that it was started
+    """The layout of a lake on other storage: this process knows from now on where its tables are,
+    and its home where its catalog is. A session whose tables are in the home that it was started
     for makes them in the lake. DT-5103, DT-5115, DT-51xx of the catalog."""
     if is_connect(spark):
         problem = "its storage is reached by Java, which a client of Spark Connect has not"
@@ -60,7 +60,7 @@ def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) 
         storage.make_folder(f"{place}/tables")
         _find_catalog(storage, place, layout, url)
     except StorageFailed as e:
-        hint = "Look at the address, and at the settings of the session for that storage."
+        hint = "Check the address, and the settings of the session for that storage."
         raise error("DT-5103", path=lake, problem=e.sentence, hint=hint) from e
     if started:
         set_warehouse(spark, layout.tables)
@@ -68,7 +68,8 @@ def mount_lake(spark: SparkSession, lake: str, tuning: Tuning, url: str | None) 
 
 
 def _find_catalog(storage: RemoteStorage, place: str, layout: Layout, url: str | None) -> None:
-    """Where the catalog is stands in the lake: who opens it first says so, and has made it."""
+    """The place of the catalog is stored in the lake: the first process that opens it creates the
+    catalog and stores its place."""
     told, here = f"{place}/_dt/{CATALOG_FILE}", layout.own / CATALOG_FILE
     if storage.stat(told) is None:
         if url is None:
@@ -81,7 +82,7 @@ def _find_catalog(storage: RemoteStorage, place: str, layout: Layout, url: str |
             storage.put_commit(told, here.read_text("utf-8"))
             return
         except FileExistsError:
-            pass  # by another process, meanwhile
+            pass  # by another process
     draft = here.with_name(f".{here.name}.{os.getpid()}.tmp")
     storage.fetch(told, draft)
     os.replace(draft, here)

@@ -22,7 +22,7 @@ _log = logging.getLogger("dt_jupyter.engine")
 @dataclass(frozen=True)
 class TableNames:
     """The names of the dynamic tables of a lake, which the catalog and Spark's know; `standing`
-    gives a table as its log says that it stands."""
+    returns a table in the state that its log has."""
 
     catalog: Catalog
     publisher: Publisher
@@ -87,8 +87,8 @@ class TableNames:
         return made
 
     def unpublish(self, name: Name) -> None:
-        """The view of a name that is no table's any more; what keeps Spark from it is told, and
-        changes nothing of what was done."""
+        """Drops the view of a name that no table has any more; a failure of Spark is reported, and
+        undoes nothing."""
         try:
             self.publisher.unpublish(name)
         except PySparkException as e:

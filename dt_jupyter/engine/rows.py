@@ -1,4 +1,4 @@
-"""The first rows of results, read for whoever shows them."""
+"""The first rows of results, read for display."""
 
 from __future__ import annotations
 

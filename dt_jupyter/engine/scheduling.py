@@ -69,8 +69,9 @@ class EnginePort:
         self._reader = StateReader(self.graph.refresher.sources.catalog)
 
     def leads(self) -> bool:
-        """A process that ends, or says nothing for two heartbeats, leads no more, and whichever
-        looks first does. Without a Spark session none leads: its refreshes would all fail."""
+        """A process that ends, or sends no heartbeat for two intervals, stops being the leader, and
+        the first process that checks takes over. Without a Spark session none leads: its refreshes
+        would all fail."""
         if not self.is_alive():
             return False
         catalog = self.graph.refresher.sources.catalog
@@ -95,8 +96,8 @@ class EnginePort:
             self.graph.refresher.sources.catalog.prune(now.plus(-HISTORY_DAYS * 24 * _HOUR))
 
     def end_run(self) -> None:
-        """The scheduler has stopped; another one begins a run of its own. A catalog that is gone
-        is no reason not to stop."""
+        """The scheduler has stopped; another one begins its own run. A catalog that is gone
+        does not prevent the stop."""
         run, self._run, self._seen = self._run, None, None
         if run is not None:
             try:
@@ -201,7 +202,7 @@ def spawner(spark: SparkSession) -> Callable[[Callable[[], None], str], Worker]:
 @dataclass
 class Scheduling:
     """Scheduled refreshes of an engine, in background threads, between `start` and `stop`, of
-    which `watched` is told."""
+    which `watched` receives."""
 
     spark: SparkSession
     clock: Clock
@@ -229,7 +230,7 @@ class Scheduling:
         return end is None
 
     def session_end(self) -> str | None:
-        """What became of the Spark session; None while it is there."""
+        """How the Spark session ended; None while it is there."""
         return session_end(self.spark)
 
     @property
@@ -303,7 +304,7 @@ class Scheduling:
         return {wait.dt: wait.reason for wait in waits}
 
     def waits(self) -> list[str]:
-        """What waits, and for what: for somebody, whether or not a scheduler runs here, or for
+        """What waits, and for what: for a user, whether or not a scheduler runs here, or for
         another refresh."""
         catalog = self.port.graph.refresher.sources.catalog
         tables = {table.id: table.name for table in catalog.list()}
@@ -314,7 +315,7 @@ class Scheduling:
 def start_refresh(
     graph: Graph, spark: SparkSession, table: DynamicTable, *, full: bool = False
 ) -> None:
-    """A manual refresh in a thread of its own, after one that runs."""
+    """A manual refresh in a separate thread, after one that runs."""
 
     def run() -> None:
         try:

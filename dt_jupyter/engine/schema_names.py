@@ -1,7 +1,7 @@
 """ALTER SCHEMA … RENAME TO and SWAP WITH: all that a schema holds goes along, as one unit.
 
 The names are changed in one transaction of the catalog, which is the whole of it: no file of a
-table moves, so that neither a kill nor whoever reads or writes meets anything half done. Then the
+table moves, so that neither a kill nor another reader or writer sees anything half done. Then the
 session learns the new names, as one that opens the lake does; it drops nothing by which Spark would
 delete rows. What reads within a schema reads it on; what reads it from elsewhere has a text that
 names it, and follows that, as after ALTER TABLE … RENAME.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 _SECONDS = 30.0
-"""So many seconds a schema waits for the refreshes of its dynamic tables."""
+"""Seconds that a schema waits for the refreshes of its dynamic tables."""
 _PAUSE = 0.05
 _log = logging.getLogger("dt_jupyter.engine")
 
@@ -75,7 +75,7 @@ def _require_renamable(context: Context, schema: str) -> None:
         raise error("DT-1136", name=schema, hint="See SHOW SCHEMAS.")
     if context.spark.conf.get("spark.sql.catalogImplementation", "in-memory") != "in-memory":
         hint = "Rename its tables one by one: ALTER TABLE … RENAME TO …."
-        raise _refused(schema, "its tables are Hive's, which does not let go of them", hint)
+        raise _refused(schema, "its tables are Hive's, which does not release them", hint)
 
 
 def _is_named(context: Context, schema: str) -> bool:
@@ -175,7 +175,7 @@ def _labels(
 
 
 def _require_movable(context: Context, moves: SchemaMoves) -> None:
-    """DT-1150 for what cannot be told, or would have no name."""
+    """DT-1150 for what cannot be determined, or would have no name."""
     for schema in moves.names:
         rows = context.spark.sql(f"SHOW USER FUNCTIONS IN {quote(schema)}").collect()
         functions = [r[0] for r in rows if "." in r[0]]  # the others are the session's
@@ -222,8 +222,8 @@ def make_schemas_known(context: Context, facts: Mapping[str, Any]) -> None:
 
 
 def _find_ids(context: Context, schema: str) -> list[str]:
-    """What tells what a schema holds from what others hold; views, whose texts follow it, by their
-    names."""
+    """The ids that distinguish what a schema holds from what others hold; views, whose texts follow
+    it, by their names."""
     catalog = context.catalog
     objects = (catalog.list(), catalog.streams(), catalog.sinks(), catalog.tasks())
     known = [(o.name, o.id) for found in objects for o in found]
@@ -296,7 +296,7 @@ def unmake_schema(context: Context, facts: Mapping[str, Any]) -> None:
     drop_schema_rights(context.access, schema, {})
     if there:
         _let_go(context, schema)
-    with suppress(OSError):  # what is in it is none of the lake's tables
+    with suppress(OSError):  # what is in it does not belong to the lake
         (context.layout.tables / f"{schema}.db").rmdir()
 
 

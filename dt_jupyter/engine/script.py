@@ -1,4 +1,4 @@
-"""The one loop over the statements of a script, for Python, magics and the command line alike."""
+"""The one loop over the statements of a script, for Python, magics and the command line."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def run_script(
     *,
     consistent: bool = False,
 ) -> Iterator[Done]:
-    """Runs statement after statement, the next one when it is asked for.
+    """Runs statement after statement, the next one when it is requested.
 
     All are parsed, each once, before the first one runs; definitions that follow each other are
-    created after what they read, in whatever order they stand. `args` are the values of
+    created after what they read, in any order. `args` are the values of
     `:parameters`; `consistent` as in `Engine.sql`. Errors are placed in `script`.
     """
     context.require_open()
@@ -256,7 +256,7 @@ def _parse(context: Context, script: str, args: Mapping[str, Any]) -> _Parsed:
 
 def _replaced(variables: Variables, text: str, args: Mapping[str, Any]) -> str:
     """The text of a statement with the values of its variables, and with the names that its
-    IDENTIFIERs are: what it names is then seen by all that looks at names."""
+    IDENTIFIERs are: what it names is then seen by all that reads names."""
     return resolve_identifiers(variables.replace_in(text), args, strict=False)
 
 

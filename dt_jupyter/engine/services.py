@@ -202,8 +202,8 @@ def _task_context(
     shared: Shared | None,
     catalog_url: str | None,
 ) -> Context:
-    """The services for runs of tasks, in a session of their own; who hears what happens in
-    `catalog` hears of theirs too."""
+    """The services for runs of tasks, in a separate session; subscribers to events in
+    `catalog` get theirs too."""
     made = build(private_session(spark), layout, clock, tuning, shared, catalog_url)
     made.catalog.noted = catalog.noted
     return made
@@ -307,7 +307,7 @@ def own_session(lake: str | os.PathLike[str], memory: str) -> SparkSession:
 
 
 def separate_names(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSession:
-    """The session itself, or one beside it with names of its own where another lake is open under
+    """The session itself, or another one with separate names if another lake is open under
     those of `spark`."""
     layout = lake_layout(lake)
     return separate_session(spark, layout.tables) if has_other_lake(spark, layout) else spark
@@ -316,7 +316,7 @@ def separate_names(lake: str | os.PathLike[str], spark: SparkSession) -> SparkSe
 def recover_lake(context: Context) -> None:
     """All that a lake holds is known again, and what processes that are gone left is settled.
 
-    One object that cannot be restored keeps nobody out: it is in quarantine.
+    One object that cannot be restored does not block the others: it is in quarantine.
     """
     catalog = context.catalog
     enter_lake(context.spark, context.layout)

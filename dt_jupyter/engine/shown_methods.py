@@ -79,7 +79,7 @@ def _shown(method: str, function: _Call) -> _Call:
 
 
 def title_of(method: str, subject: object) -> str:
-    """`Refreshing daily`; `dt.storage()` of a method without words of its own."""
+    """`Refreshing daily`; `dt.storage()` of a method without its own words."""
     if isinstance(subject, CreateDynamicTable):
         subject = subject.name
     named = str(subject) if isinstance(subject, str | Name) else ""

@@ -58,6 +58,6 @@ def _strategy(column: str, given: str) -> str:
     word = str(given).upper()
     if word not in REDUCTIONS:
         hint = did_you_mean(word, list(REDUCTIONS))
-        problem = f"it is none of {', '.join(REDUCTIONS)}"
+        problem = f"it is not one of {', '.join(REDUCTIONS)}"
         raise error("DT-1003", option=f"reduce[{column}]", value=given, problem=problem, hint=hint)
     return word

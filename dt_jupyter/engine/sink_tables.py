@@ -74,7 +74,7 @@ class SinkTables:
     access: Access
 
     def shown(self, like: str | None = None) -> DataFrame:
-        """SHOW SINKS: one row for each, where it stands, and why it does not deliver."""
+        """SHOW SINKS: one row for each, its state, and why it does not deliver."""
         told = self.reports.all(self.clock.now(), like)
         book = self.access.book
         seen = [found for found in told if self.access.sees(found.sink.name)]

@@ -92,7 +92,7 @@ def _kept_by_kind(context: Context) -> dict[str, str]:
 
 
 def _task_line(context: Context, task: Task) -> str:
-    """Its state, what became of its last run, and what keeps it from running."""
+    """Its state, the outcome of its last run, and what keeps it from running."""
     last = context.catalog.last_task_runs().get(task.id)
     run = "" if last is None else f", last run {last.state} {last.code or ''}".rstrip()
     why = f": {task.reason}" if task.reason else ""

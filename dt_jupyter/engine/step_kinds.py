@@ -33,6 +33,6 @@ QUIET_STEPS = (StepKind.NAMES_KNOWN, StepKind.SCHEMAS_KNOWN)
 LATE_STEPS = (StepKind.DEFINITIONS_APPLIED, *QUIET_STEPS)
 """They are undone once the lake is open."""
 CLOSING_STEPS = (StepKind.RIGHTS_FOLLOW,)
-"""They follow what the statement did, whichever way it ended."""
+"""They follow the statement, however it ended."""
 
 __all__ = ["CLOSING_STEPS", "LATE_STEPS", "QUIET_STEPS", "StepKind"]

@@ -44,7 +44,7 @@ def read_body(text: str, schema: str) -> TaskBody:
     """The body of a task, with names of `schema`. DT-3304 for what no task can run, and what
     reading statements raises, placed in the text."""
     if parameters := find_parameters(text):
-        hint = "Write the value: nobody binds it when the task runs."
+        hint = "Write the value: parameters are not bound when the task runs."
         first = parameters[0]
         raise _refused(f":{first.name}", "it is a parameter", hint).at(text, first.span)
     found = parse_script(text, schema)

@@ -69,7 +69,7 @@ class _Running:
 
 @dataclass
 class TaskRunner:
-    """Runs of the tasks of a lake; `changed` is told when one has ended."""
+    """Runs of the tasks of a lake; `changed` is called when one has ended."""
 
     catalog: Catalog
     streams: Streams
@@ -80,7 +80,7 @@ class TaskRunner:
 
     @property
     def active(self) -> frozenset[str]:
-        """The runs that go on in this engine."""
+        """The active runs of this engine."""
         return frozenset(tuple(self._running))
 
     def run(self, go: RunGo) -> TaskRun | None:
@@ -133,7 +133,7 @@ class TaskRunner:
     # -- what it asks -----------------------------------------------------------------------------
 
     def holds(self, task: Task) -> bool:
-        """Whether the condition of a task holds now; also where that cannot be told: its run says
+        """Whether the condition of a task holds now; also if that is unknown: its run says
         why."""
         try:
             return self._has_data(task.condition, task.schema)
@@ -159,7 +159,7 @@ class TaskRunner:
     # -- what it does -----------------------------------------------------------------------------
 
     def _execute(self, run: TaskRun, task: Task) -> int | None:
-        """How many rows it wrote, as far as that is told."""
+        """How many rows it wrote, as far as that is known."""
         body, running = read_body(run.body, task.schema), self._running[run.id]
         with self.sessions.lent(task, run.id) as context:
             running.session = context.spark
@@ -252,7 +252,7 @@ def _reason(failure: DTError) -> Reason:
 
 
 def busy_warehouses(catalog: Catalog) -> Counter[str]:
-    """How much runs in each warehouse: refreshes, and runs of tasks, also by hand."""
+    """How much runs in each warehouse: refreshes, and runs of tasks, also by EXECUTE TASK."""
     tables = {table.id: table.warehouse.lower() for table in catalog.list()}
     refreshes = (tables[x.dt_id] for x in catalog.running() if x.dt_id in tables)
     return Counter(refreshes) + Counter(catalog.running_tasks())

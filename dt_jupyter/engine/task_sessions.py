@@ -1,4 +1,4 @@
-"""Engines of their own for runs of tasks: a run shares no session, no temporary view and no open
+"""Separate engines for runs of tasks: a run shares no session, no temporary view and no open
 transaction with the user, or with another run."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dt_jupyter.model import Task
 
 _KEPT = 2
-"""So many are kept for the next run."""
+"""This number is kept for the next run."""
 
 
 @dataclass
 class TaskSessions:
-    """`make` opens one on the same lake, in a session of its own; each serves one run at a time."""
+    """`make` opens one on the same lake, in a separate session; each serves one run at a time."""
 
     make: Callable[[], Context]
     _idle: list[Context] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What statements do with tasks: made, changed, run by hand, dropped."""
+"""What statements do with tasks: created, altered, executed, dropped."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Tasks:
             return replace(task, after=tuple(n for n in task.after if n not in names))
         if task.schedule is not None:
             hint = f"ALTER TASK {task.name} UNSET SCHEDULE first."
-            problem = "it has a schedule of its own"
+            problem = "it has its own schedule"
             raise error("DT-3309", name=task.name, problem=problem, hint=hint)
         after = tuple(dict.fromkeys((*task.after, *names)))
         self._require_after(task.name, after)
@@ -178,10 +178,10 @@ class Tasks:
         self.changed()
         return [f"Task {name} dropped.", *(f"Task {f} comes after it no more." for f in freed)]
 
-    # -- by hand ----------------------------------------------------------------------------------
+    # -- executed by a statement ------------------------------------------------------------------
 
     def execute(self, name: Name) -> list[str]:
-        """Runs a task and what comes after it, now; what became of each. DT-2112, DT-3301,
+        """Runs a task and what comes after it, now; returns the outcome of each. DT-2112, DT-3301,
         DT-3305, and DT-3306 where one fails."""
         task = self.catalog.task(name)
         self.runner.recover()

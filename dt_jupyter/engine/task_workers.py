@@ -38,7 +38,7 @@ from dt_jupyter.schedule import (
 
 _log = logging.getLogger("dt_jupyter.tasks")
 _LOOK_SECONDS = 2.0
-"""How often the catalog is looked at for what other processes did."""
+"""How often the catalog is checked for what other processes did."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class TaskWorkers:
         try:
             return self.look()
         except Exception as e:  # a catalog that cannot be read now may be in a moment
-            _log.warning("tasks cannot be looked at: %s", catalogued(e, "The scheduler"))
+            _log.warning("tasks cannot be read: %s", catalogued(e, "The scheduler"))
             return _LOOK_SECONDS
 
     def look(self) -> float:

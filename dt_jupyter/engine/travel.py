@@ -127,7 +127,7 @@ class Travel:
     def verify(
         self, table: DynamicTable, at: Moment | None, *, every: bool
     ) -> Verification | Verifications:
-        """A table as it stands against its query, where `at` is None; else the version of a point
+        """A table as it is now against its query, where `at` is None; else the version of a point
         against the defining query of its time, or with `every` all from it on."""
         found = self.sources.catalog.quarantine.find(table.name, Named.DYNAMIC_TABLE)
         if found is not None and is_unreadable(table):
@@ -177,7 +177,7 @@ class Travel:
         mode: SchemaMode,
     ) -> Replay:
         """A walk over the snapshots of a table, view, dynamic table or stream's source. Without
-        `start` it begins where the stream stands, else at the oldest version, or is of now."""
+        `start` it begins at the offset of the stream, else at the oldest version, or is of now."""
         stream = self.sources.catalog.find_stream(name)
         if stream is not None:
             name = stream.source

@@ -56,7 +56,7 @@ class UnmadeTables:
             catalog.undrop(name)
 
     def _publish_again(self, name: Name) -> None:
-        """The view of what bears the name now."""
+        """The view of what has the name now."""
         table = self.sources.catalog.get(name)
         if table is not None:
             self.publisher.publish(table)

@@ -122,7 +122,7 @@ class Graph:
                 self._await_end(e, deadline)
 
     def _await_end(self, problem: DTError, deadline: float) -> None:
-        """Until the refresh that a DT-2104 tells of has ended, or its lease is over."""
+        """Until the refresh that a DT-2104 names has ended, or its lease is over."""
         catalog = self.refresher.sources.catalog
         table = catalog.get(problem.facts["name"])
         held = next((x for x in catalog.running() if table and x.dt_id == table.id), None)
@@ -187,7 +187,7 @@ class Graph:
         return replace(record, upstream=tuple(upstream))
 
     def bring_new(self, dt_id: str, t: Timestamp, trigger: RefreshTrigger) -> None:
-        """Dynamic tables that a replaced view reads, and of which no definition tells the
+        """Dynamic tables that a replaced view reads, and which no definition shows the
         scheduler before this refresh has succeeded, at `t`."""
         sources = self.refresher.sources
         table = sources.catalog.by_id(dt_id)
@@ -201,7 +201,7 @@ class Graph:
     def _asked_for(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, *, full: bool
     ) -> RefreshRecord:
-        """A refresh that nobody scheduled: in a warehouse that is suspended it moves the data
+        """A refresh that was not scheduled: in a warehouse that is suspended it moves the data
         timestamp where nothing is new, and else resumes it where that is allowed, or waits for a
         RESUME, and says so."""
         catalog = self.refresher.sources.catalog
@@ -313,7 +313,7 @@ class Graph:
 
     def _has_tables(self, table: DynamicTable, t: Timestamp) -> bool:
         """Whether the base tables were there at `t`: one may be younger than the dynamic tables
-        beside it."""
+        next to it."""
         logs = self.refresher.sources.logs
         paths = [s.path for s in table.definition.sources if s.kind is SourceKind.DELTA]
         try:

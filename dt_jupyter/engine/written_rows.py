@@ -1,4 +1,4 @@
-"""How many rows a statement of Spark's has written, of which Spark itself says nothing."""
+"""How many rows a statement of Spark's has written, which Spark itself does not report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTED = frozenset({SparkKind.INSERT, SparkKind.CREATE_TABLE})
 
 
 def count_written(context: Context, statement: Statement) -> ResultRows | None:
-    """As UPDATE and DELETE tell it, from the commit that carries the id of the statement, which
+    """As UPDATE and DELETE return it, from the commit that carries the id of the statement, which
     was the last one that ran; None where there is no such commit, as within a transaction."""
     if not isinstance(statement, SparkStatement) or statement.kind not in _COUNTED:
         return None
@@ -29,7 +29,7 @@ def count_written(context: Context, statement: Statement) -> ResultRows | None:
         return None
     try:
         count = _count(context, statement, relation.location)
-    except LakeError:  # another one has replaced it meanwhile: the count is lost, not the rows
+    except LakeError:  # another one has replaced it: the count is lost, not the rows
         return None
     return None if count is None else ResultRows((("rows", "bigint"),), ((str(count),),))
 

@@ -62,7 +62,7 @@ class Arguments:
         """The arguments by name, whole and real numbers of other libraries as Python's own.
 
         DT-1031 for one of another type than its annotation, DT-1032 for too many or too few,
-        DT-1003 for a number that is none or too large.
+        DT-1003 for an invalid or too large number.
         """
         try:
             found = self._signature.bind(*args, **kwargs)
@@ -112,7 +112,7 @@ def kinds_of(annotation: Any) -> tuple[ArgumentKind, ...]:
 
 
 def within(option: str, value: float | None, low: float, high: float) -> None:
-    """DT-1003 for a number that is none, or not from `low` to `high`; None was not given."""
+    """DT-1003 for an invalid number, or one not from `low` to `high`; None was not given."""
     if value is not None and not low <= value <= high:
         given = f"{value:g}" if isinstance(value, float) else shown(value)
         raise error(

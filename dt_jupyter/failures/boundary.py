@@ -126,7 +126,7 @@ class _catalogue:
 
 
 def _note_place(failure: DTError) -> None:
-    """The line with carets beneath, once, for whoever prints the exception: Python's own traceback
+    """The line with carets beneath, once, for a reader of the exception: Python's own traceback
     shows notes, and no fields."""
     if failure.query and failure.span and not hasattr(failure, "__notes__"):
         line, _ = position(failure.query, failure.span.start)
@@ -134,7 +134,7 @@ def _note_place(failure: DTError) -> None:
 
 
 def _lasting(call: str, value: Any) -> Any:
-    """What goes on after the call is guarded too."""
+    """What runs on after the call is guarded too."""
     if isinstance(value, types.GeneratorType):
         return _each(call, value)
     if isinstance(value, contextlib._GeneratorContextManager):

@@ -1,4 +1,4 @@
-"""What a function of the user's raised, in its own words: the exception and its line."""
+"""What a user function raised, in its own words: the exception and its line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST = 300
 
 
 def function_error(failure: BaseException) -> DTError | None:
-    """DT-1134 where a function of the user's raised it, DT-1132 where it could not be made; None
+    """DT-1134 where a user function raised it, DT-1132 where it could not be made; None
     for any other failure."""
     told = everything(failure)
     if found := _NOT_HERE.search(told):
@@ -37,14 +37,15 @@ def function_error(failure: BaseException) -> DTError | None:
 
 
 def raised_in_worker(text: str) -> str | None:
-    """What Python raised in a worker outside of a function of the user's, as its trace ends; None
+    """What Python raised in a worker outside of a user function, as its trace ends; None
     where the text has no trace."""
     found = [match[1] for match in _TRACE.finditer(text)]
     return f"{found[-1].strip().rstrip('.')[:_LONGEST]}." if found else None
 
 
 def _last_of_trace(places: list[re.Match[str]], told: str) -> str:
-    """The line of a trace with what was raised: the first after the places that is none of them."""
+    """The line of a trace with what was raised: the first after the places that is not one of
+    them."""
     lines = told[places[0].end() :].splitlines()[1:]
     for line in lines:
         if line and not line.startswith((" ", "\t")) and (found := _RAISED.match(line)):

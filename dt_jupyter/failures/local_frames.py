@@ -52,7 +52,7 @@ def arrow_of(value: Any) -> pa.Table:
         found: pa.Table = _KINDS[kind](value)
         return found.cast(pa.schema([_plain(field) for field in found.schema]))
     except (ValueError, TypeError, NotImplementedError) as e:
-        hint = "Give each column values of one type, and a name of its own."
+        hint = "Give each column values of one type, and a unique name."
         shown = f"a {kind[1]} of {kind[0]}"
         raise error("DT-1003", option="source", value=shown, problem=e, hint=hint) from e
 

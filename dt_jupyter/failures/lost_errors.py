@@ -1,7 +1,7 @@
 """Errors of Delta that PySpark loses.
 
 PySpark 4.2 writes each error that has a place in a text to its log as it is made, in the words that
-its own catalogue has for it. Delta's are not in there, so that it raises what came of looking.
+its own catalogue has for it. Delta's are not in there, so PySpark raises the error of that look-up.
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ _ENDS = frozenset({
     "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "QUALIFY", "LIMIT", "JOIN", "ON", "UNION", "AS",
     "AND", "INNER", "LEFT", "RIGHT",
 })  # fmt: skip
-"""What stands in no brackets but those of a query, and those of a few functions."""
+"""Words that are only allowed in the brackets of a query, or of a few functions."""
 _INSIDE = {
     "FROM": ["EXTRACT", "TRIM", "LTRIM", "RTRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION"],
     "AS": ["CAST", "TRY_CAST", "STRUCT", "NAMED_STRUCT"],
     "ORDER": ["OVER", "GROUP", "WINDOW"],
 }
-"""Before the brackets that such a word may stand in."""
+"""Before the brackets that may contain such a word."""
 _IN_ORDER = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT")
 _PHRASES = {"GROUP": "GROUP BY", "ORDER": "ORDER BY"}
 _ELSEWHERE = {"TOP": "LIMIT 10", "FETCH": "LIMIT 10"}
@@ -90,7 +90,7 @@ def _missing_bracket(words: Sequence[Token], at: int) -> str:
 
 
 def _ends_bracket(words: Sequence[Token], opening: int, word: str) -> bool:
-    """Whether a word may not stand in the bracket that was opened there."""
+    """Whether a word may not be in the bracket that was opened there."""
     before = words[opening - 1].upper if opening else ""
     if word not in _ENDS or words[opening + 1].upper in _QUERIES or before in _INSIDE.get(word, ()):
         return False
@@ -132,7 +132,7 @@ def _missing_word(words: Sequence[Token], at: int) -> str:
 
 
 def _clause_out_of_order(words: Sequence[Token], at: int) -> str:
-    """Of one after another that it stands before."""
+    """About one that follows another, but belongs before it."""
     if at >= len(words) or words[at].upper not in _IN_ORDER:
         return ""
     behind = _IN_ORDER[_IN_ORDER.index(words[at].upper) + 1 :]
@@ -143,12 +143,12 @@ def _clause_out_of_order(words: Sequence[Token], at: int) -> str:
             return ""
         if depth == 0 and word.upper in behind:
             first, second = (_PHRASES.get(w, w) for w in (words[at].upper, word.upper))
-            return f"{first} stands before {second}."
+            return f"{first} comes before {second}."
     return ""
 
 
 def _missing_comma(words: Sequence[Token], at: int) -> str:
-    """Of two items beside each other; in a condition it is AND or OR that is missing."""
+    """About two items next to each other; in a condition it is AND or OR that is missing."""
     if at >= len(words):
         return ""
     called = words[at].sign("(") and is_call(words, at - 1)
@@ -177,7 +177,7 @@ def _begins_item(words: Sequence[Token], index: int) -> bool:
 
 
 def _surroundings(words: Sequence[Token], index: int) -> str:
-    """Whether a word stands in a `list`, in a `condition`, or in neither."""
+    """Whether a word is in a `list`, in a `condition`, or in neither."""
     depth = 0
     for i in range(index - 1, -1, -1):
         depth += words[i].sign(")") - words[i].sign("(")

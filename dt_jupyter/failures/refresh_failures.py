@@ -15,7 +15,7 @@ from dt_jupyter.spark import find_conflict
 
 
 def as_error(e: BaseException, name: Name) -> DTError:
-    """The failure of a refresh of `name`: what lies outside of it (a full disk, a JVM that is
+    """The failure of a refresh of `name`: what is outside of it (a full disk, a JVM that is
     gone) by its own code, else DT-2105; what the JVM said is kept one click away."""
     if isinstance(e, DTError):
         return e
@@ -34,14 +34,14 @@ _AS_OF = re.compile(
     r"(?:SYSTEM_)?(?:VERSION|TIMESTAMP|TIME)\s++AS\s++OF\b",
     re.IGNORECASE,
 )
-"""Looks at each character of a text twice at most: a literal in it may be megabytes long."""
+"""Reads each character of a text twice at most: a literal in it may be megabytes long."""
 _NO_VERSION = {
-    # condition: the parameters with the version that was asked for, the oldest and the newest
+    # condition: the parameters with the version that was requested, the oldest and the newest
     "DELTA_VERSION_NOT_FOUND": ("userVersion", "earliest", "latest"),
     "DELTA_CANNOT_RESTORE_TABLE_VERSION": ("version", "startVersion", "endVersion"),
 }
 _BEFORE = {
-    # condition: the parameters with the point that was asked for, and with the oldest there is
+    # condition: the parameters with the point that was requested, and with the oldest there is
     "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION": ("userTimestamp", "commitTs"),
     "DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER": ("requestedTimestamp", "earliestTimestamp"),
 }

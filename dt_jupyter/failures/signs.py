@@ -1,4 +1,4 @@
-"""Signs in a failure of what lies outside of the statement: the disk, the memory, the JVM."""
+"""Signs in a failure of what is outside of the statement: the disk, the memory, the JVM."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from dt_jupyter.model import DTError, error, system_error
 
 _CAUSES = 20
-"""Causes of causes that are looked at: an error may be its own."""
+"""Causes of causes that are followed: an error may be its own."""
 _LONGEST = 300
 _FILES = r"(?:IOException|FSError|FileSystemException|FileNotFoundException|OSError|DeltaError)"
 
@@ -87,19 +87,19 @@ def everything(failure: BaseException) -> str:
 
 def java_causes(exception: Any) -> list[tuple[str, str]]:
     """The class and the message of an exception of the JVM and of its causes, outermost first; as
-    far as a JVM is there to tell."""
+    far as a JVM is there to show it."""
     found: list[tuple[str, str]] = []
     try:
         while exception is not None and len(found) < _CAUSES:
             found.append((str(exception.getClass().getName()), str(exception.getMessage() or "")))
             exception = exception.getCause()
-    except Exception:  # the JVM is gone meanwhile: what was told is told
+    except Exception:  # the JVM is gone: what was found so far is the result
         return found
     return found
 
 
 def session_gone() -> str | None:
-    """What has become of the JVM, or of the session, that this process started; None where they
+    """How the JVM, or the session, that this process started has ended; None where they
     are there, or never were. Spark Connect's server is not seen here."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     gateway = getattr(context, "_gateway", None)

@@ -52,9 +52,9 @@ VALUE_HINTS = {
     "NULL_MAP_KEY": "Filter NULLs out of the keys.",
     "DUPLICATED_MAP_KEY": "Make the keys distinct.",
     "INVALID_PARAMETER_VALUE": "Filter such rows out, or correct them.",
-    "USER_RAISED_EXCEPTION": "The query itself raises it: look at raise_error and assert_true.",
+    "USER_RAISED_EXCEPTION": "The query itself raises it: check raise_error and assert_true.",
 }
-"""Conditions of the values of rows, of which Spark may say the expression, and what to do."""
+"""Conditions about values of rows, for which Spark may name the expression, and what to do."""
 HINTS = {
     **VALUE_HINTS,
     "UNRESOLVED_COLUMN": "A column of the query no longer exists: CREATE OR REPLACE the table.",
@@ -79,7 +79,7 @@ def catalogued(
 ) -> DTError:
     """The error of the catalogue that a failure of `what` is; one of it is itself.
 
-    Spark's are placed in `query`, whose statement's text begins at `offset`. What nobody foresaw
+    Spark's are placed in `query`, whose statement's text begins at `offset`. An unexpected failure
     is UNFORESEEN.
     """
     if isinstance(failure, DTError):
@@ -150,7 +150,7 @@ def details_of(failure: BaseException) -> str:
 
 
 def _ours(failure: BaseException, what: str) -> DTError | None:
-    """What the layers below raise, who know no catalogue."""
+    """What the layers below raise, which do not use the catalogue."""
     from dt_jupyter.failures.key_errors import find_broken_key
     from dt_jupyter.ivm import Refused
     from dt_jupyter.lake import LakeError, StorageFailed, TableGone, TableLocked, VersionGone

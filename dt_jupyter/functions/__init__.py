@@ -1,7 +1,7 @@
-"""Functions of the user's: kept by source text, made again in any process, known to every session.
+"""User functions: kept by source text, recreated in any process, known to every session.
 
-What is read from a lake is source text and literals, never a pickle. A function is compiled in a
-namespace of its own, which has the names that it was kept with and no other.
+What is read from a lake is source text and literals, never a pickle. A function is compiled in its
+own namespace, which has the names that it was kept with and no other.
 """
 
 import lazy_loader

@@ -29,8 +29,8 @@ class Capture:
     modules: set[str] = field(default_factory=set)
 
     def names_of(self, fn: FunctionType, source: str) -> None:
-        """All names of one function, and of the functions that it calls. DT-1131 where one stands
-        for what cannot be kept."""
+        """All names of one function, and of the functions that it calls. DT-1131 where one refers
+        to what cannot be stored."""
         if written := sorted(_written(fn.__code__)):
             raise unkept(self.name, f"it changes {written[0]}, a name outside of it",
                           "Give all that it needs as arguments.")  # fmt: skip
@@ -76,7 +76,7 @@ class Capture:
     def _require_installed(self, used: str, module: str) -> None:
         if not is_installed(module):
             raise unkept(self.name, f"it uses {used}, a module that is not of an installed package",
-                          "Define what it needs beside it.")  # fmt: skip
+                          "Define what it needs next to it.")  # fmt: skip
         self.modules.add(module)
 
 

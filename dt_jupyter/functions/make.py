@@ -1,4 +1,4 @@
-"""A function made again from what was kept of it: in a namespace of its own, in any process."""
+"""A function recreated from what was stored of it: in its own namespace, in any process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_function(function: UserFunction) -> Callable[..., Any]:
 
 
 def telling_arguments(function: UserFunction, made: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, of which an exception says with which arguments it was called. It needs nothing
+    """The function; an exception in it names the arguments of the call. It needs nothing
     of ours where it is called: executors are sent all of it."""
     space: dict[str, Any] = {"__name__": f"dt_function_{function.name}", "called": made}
     exec(compile(_TELLING, "<arguments>", "exec"), space)

@@ -17,7 +17,8 @@ _WORD = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
 
 def checked_function_name(name: str, builtins: frozenset[str]) -> str:
-    """The name in lower case: Spark's names know no case. DT-1130 where it cannot be one."""
+    """The name in lower case: Spark's names are case-insensitive. DT-1130 where it cannot be
+    one."""
     found = name.lower() if name.isascii() else name
     if problem := _problem(found, builtins):
         shown = ascii(name)[1:-1][:LONGEST]
@@ -37,7 +38,7 @@ def on_change_names(catalog: Catalog) -> frozenset[str]:
 
 
 def is_registered(name: str, catalog: Catalog) -> bool:
-    """Whether a function of the user's has that name, in any case."""
+    """Whether a user function has that name, in any case."""
     return name.lower() in {f.name for f in catalog.functions()}
 
 

@@ -53,7 +53,7 @@ class Functions:
 
     def install(self, session: SparkSession) -> None:
         """The session knows the functions of the lake as they are now, and none that is gone. One
-        that cannot be made tells why when it is called.
+        that cannot be made raises the reason when it is called.
 
         Those of SQL are in Spark's catalog for the user's session; each session keeps what it
         once found there, so that the others have temporary ones.

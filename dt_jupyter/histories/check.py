@@ -100,7 +100,7 @@ class HistoryReport:
 
 def check_history(history: TransactionHistory | str | Iterable[HistoryEvent]) -> HistoryReport:
     """Look for each phenomenon in a history, given as such, as events, or in the papers' notation,
-    `w1(x1) c1 r2(x1) d3(y3|x1) c2`. DT-1003 for what is no history."""
+    `w1(x1) c1 r2(x1) d3(y3|x1) c2`. DT-1003 for an invalid history."""
     given = history_of(history)
     found = find_dependencies(given)
     every = (*_dirty_reads(given), *_cycles(found), *_not_of_one_time(given, found))

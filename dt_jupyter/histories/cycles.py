@@ -19,7 +19,7 @@ def edges_of(dependencies: Iterable[Dependency]) -> Edges:
 
 
 def find_cycle(starts: Iterable[Dependency], ways: Edges) -> tuple[Dependency, ...] | None:
-    """A cycle of one of `starts`, as short as can be, that goes on by `ways`; None: there is
+    """A cycle of one of `starts`, as short as can be, that continues along `ways`; None: there is
     none."""
     begun = list(starts)
     part = _components(ways, begun)

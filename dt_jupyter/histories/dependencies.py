@@ -1,6 +1,6 @@
 """How committed transactions depend on each other, derivations looked through.
 
-A transaction that has derivations alone stands between others and is no node: who reads what it
+A transaction that has derivations alone is between others and is not a node: a reader of what it
 derived reads what that was computed from.
 """
 
@@ -60,7 +60,7 @@ def find_dependencies(history: TransactionHistory) -> list[Dependency]:
 
 def _write_dependencies(history: TransactionHistory) -> Iterator[Dependency]:
     """Of consecutive derived versions only what the one comes from and the other does not: what
-    both come from tells nothing of an order."""
+    both come from does not imply an order."""
     known, makers = provenance(history), history.makers
     for versions in history.versions.values():
         for old, new in pairwise(v for v in versions if v in makers):

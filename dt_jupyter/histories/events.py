@@ -70,7 +70,7 @@ class TransactionHistory:
     not committed in the order of their writers' commits.
 
     Where no transaction ends, all have committed, each at its last event; else one without an end
-    has aborted. Where the beginning of one is not told, its snapshot may be of any time before its
+    has aborted. If the beginning of one is not recorded, its snapshot may be of any time before its
     first event.
 
     Raises DT-1003 for a version that is made twice, or derived from one that is not there yet, for
@@ -117,7 +117,7 @@ class TransactionHistory:
 
     @cached_property
     def begun(self) -> Mapping[str, int]:
-        """The place at which each transaction began, where that is told."""
+        """The place at which each transaction began, where that is recorded."""
         return {e.transaction: i for i, e in enumerate(self.events) if isinstance(e, BeginEvent)}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The relation algebra: operators, derivatives, stages and refusals. Knows no engine.
+"""The relation algebra: operators, derivatives, stages and refusals. Independent of the engine.
 
 A definition becomes a `Rel`; `compile_stages` cuts it into stages; `differentiate` gives the
 change of a stage's input; aggregates are then kept by the rules of `aggregates`.

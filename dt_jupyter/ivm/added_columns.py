@@ -158,7 +158,7 @@ def _union(rel: Rel, added: AddedColumns) -> _Rest:
     by_place = [[c in n for c in m.columns] for m, (_, n) in zip(rel.members, rest, strict=True)]
     places = list(zip(*by_place, strict=True))
     if any(any(p) and not all(p) for p in places):
-        raise Underivable("a set operation puts a column that was added beside one that was not")
+        raise Underivable("a set operation combines a column that was added with one that was not")
     ids = tuple(i for i, p in zip(rel.ids, places, strict=True) if not any(p))
     return Union(tuple(m for m, _ in rest), ids), frozenset(rel.ids) - frozenset(ids)
 

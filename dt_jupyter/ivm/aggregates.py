@@ -72,16 +72,17 @@ UNRULED = {
     },
     **dict.fromkeys(("vector_sum", "vector_avg"), "posexplode, and sum(…) by position"),
     "schema_of_variant_agg": "schema_of_variant(…), and DISTINCT",
-    "measure": "the aggregate that the measure stands for",
+    "measure": "the aggregate that the measure means",
 }
 """Spark's other aggregates, with what to write instead: their result depends on the order of the
-rows within its own error, so that it is another one each time it is computed."""
+rows within its own error, so that it differs each time it is computed."""
 _ORDERED = frozenset({
     "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp",
     "timestamp_ntz", "string", "boolean",
 })  # fmt: skip
 _SUMMED_DIGITS = 27
-"""Spark sums decimals of so many as one of 37, and two of those are added without rounding."""
+"""Spark sums decimals of this many digits as one of 37, and two of those are added without
+rounding."""
 _ONE, _NOTHING = Literal("1"), Literal("0")
 
 
@@ -234,7 +235,7 @@ def _avg(call: AggregateCall, result: str, type_: str, types: tuple[str, ...]) -
     """Integers as Spark does, a double quotient; decimals exactly, by quotient and remainder.
 
     A decimal quotient of Spark's keeps too few digits to be rounded a second time, so the
-    remainder is divided by itself: exact for fewer than 10¹² rows in a group.
+    remainder is divided separately: exact for fewer than 10¹² rows in a group.
     """
     kept_in = wide(types[0])
     if kept_in is None:
@@ -311,7 +312,7 @@ def weighted(state: StateColumn) -> Expr:
 
 
 def removed(state: StateColumn) -> Expr:
-    """The extreme among the deleted rows, which tells whether the group is computed again."""
+    """The extreme among the deleted rows, which decides whether the group is computed again."""
     gone = case(Infix(_WEIGHT, "<", _NOTHING), state.value)
     return Call(state.kind.value.upper(), (gone,))
 

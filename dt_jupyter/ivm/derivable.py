@@ -1,9 +1,9 @@
 """Which of a query's rows follow from those of another one, as its table keeps them.
 
-Two queries over the same relation differ by what stands above it: projections and filters, and for
+Two queries over the same relation differ by what is above it: projections and filters, and for
 groups also which aggregates are shown. From the rows of the one, with the keys and partial results
-that are kept beside them, the rows of the other follow where every column and every condition of
-it is among them. What is not clearly so is not derivable: it is computed anew.
+that are stored with them, the rows of the other follow where every column and every condition of
+it is among them. What is not clearly so is not derivable: it is recomputed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _over(e: Expr, known: Mapping[Expr, str], what: str) -> Expr:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Both stages keep groups; what stands above the aggregates is computed of them again."""
+    """Both stages keep groups; what is above the aggregates is computed from them again."""
 
     old_stage: Stage
     old_top: Group
@@ -160,7 +160,7 @@ class _Groups:
         return None if own is None else [*own, *((n.id, o.id) for n, o in pairs)]
 
     def _own_value(self, old: StageColumn, new: StageColumn) -> list[tuple[str, str]] | None:
-        """The value that no state tells, from the column that shows it."""
+        """The value that is not in the state, from the column that shows it."""
         shown = (n for n, e in self.old_stage.outputs if e.column == old.id)
         name = next(shown, None)
         return None if name is None else [(new.own, name)]

@@ -207,7 +207,7 @@ def _window(rel: Rel, changed: frozenset[str]) -> Rel | None:
 
 @rule(Aggregate, law="Δ(γ(R)) = γ(R₁ ⋉ K) − γ(R₀ ⋉ K),  K = the keys of ΔR", source="CQ 3.2.1")
 def _aggregate(rel: Rel, changed: frozenset[str]) -> Rel | None:
-    """For a query that has no state; in a definition that is kept, a stage of its own has one."""
+    """For a query that has no state; in an incremental definition, a separate stage has one."""
     assert isinstance(rel, Aggregate)
     return _both_ends(rel, rel.input, rel.keys, changed)
 
@@ -240,7 +240,7 @@ def _top(rel: Rel, changed: frozenset[str]) -> Rel | None:
 def _holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
     """A smaller relation that has all the values of these columns, NULLs only where they matter.
 
-    K computed from all of a change would stand in the very term that the change is in, and double
+    K computed from all of a change would occur in the very term that the change is in, and double
     with every outer join and window above it. Each row of ⟕, ⋉, ▷ and W has the values of a row
     of its input, whatever it meets there.
     """
@@ -276,7 +276,7 @@ def _projection_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
 
 
 def _members_holding(rel: Rel, keys: frozenset[str], nulls: bool) -> Rel:
-    """The same for each member; what both ends of an interval have alike is taken once."""
+    """The same for each member; what both ends of an interval have in common is taken once."""
     assert isinstance(rel, Union)
     members: list[Rel] = []
     for member in rel.members:

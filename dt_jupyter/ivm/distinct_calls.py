@@ -22,9 +22,9 @@ _OFTEN = frozenset({"min", "max"})
 
 def group_distinct_arguments(rel: Rel, types: TypesOf) -> Rel:
     """γₖ(count(DISTINCT x))(R) = γₖ(count(x))(γₖₓ(R)), so that a change reads and writes no more
-    than the values that come and go, however large the groups are.
+    than the values that are added and removed, however large the groups are.
 
-    What else a γ computes is computed over R beside them: γₖ(f(y), count(DISTINCT x))(R) =
+    What else a γ computes is computed over R in addition: γₖ(f(y), count(DISTINCT x))(R) =
     γₖ(f(y), count(x))(R ∪ γₖₓ(R)), y NULL in the rows of the one and x in those of the other. A γ
     stays as it is where its groups have to be computed again all the same: for another of its
     calls, or as values that are equal are not always the same (floats, strings of a collation).

@@ -10,10 +10,10 @@ from dt_jupyter.ivm.rel import Project, Rel, Scan, Union, walk
 
 
 def equivalent(a: Rel, b: Rel) -> bool:
-    """Whether `a` and `b` are equal but for the ids of their columns.
+    """Whether `a` and `b` are equal except for the ids of their columns.
 
     Columns of a source go by their names, in any order: a source whose columns moved is read as
-    before where a query names them, and otherwise where `*` or a position stands for them.
+    before where a query names them, and otherwise where `*` or a position means them.
     """
     pairing = _Pairing(a, b)
     return pairing.same(a, b) and pairing.same(a.columns, b.columns)
@@ -21,7 +21,7 @@ def equivalent(a: Rel, b: Rel) -> bool:
 
 def paired(a: Rel, b: Rel) -> dict[str, str] | None:
     """The ids of `a` by those of `b`, where the two have the same rows in the same columns, which
-    may stand in another order; None where they have not."""
+    may be in another order; None where they have not."""
     pairing = _Pairing(a, b)
     same = pairing.same(a, b) and {pairing.there.get(c) for c in a.columns} == set(b.columns)
     return dict(pairing.back) if same else None

@@ -1,9 +1,9 @@
-"""How many rows relations have, and their changes, as far as the sizes of tables tell.
+"""How many rows relations have, and their changes, as far as the sizes of tables show.
 
 The order of a join's members, the hints of a change's statement and EXPLAIN ask here, so that what
 EXPLAIN shows of a join is what its order was chosen by. Nothing but the sizes of tables is known:
-that a column of the smallest table with it has a value of its own in each row, as keys have, is
-what the estimate of a join stands on. What a condition leaves out is guessed where it is only
+that a column of the smallest table with it has a different value in each row, as keys have, is
+what the estimate of a join assumes. What a condition leaves out is guessed where it is only
 shown; an order and a hint count a member with all the rows of its table.
 """
 
@@ -45,14 +45,14 @@ _FAN = 3
 @dataclass(frozen=True)
 class Size:
     """Rows of a relation, and of its change: facts for sources and stages, estimates above them;
-    None where they cannot be told."""
+    None where they are unknown."""
 
     rows: float | None = None
     changed: float | None = None
 
 
 def total_size(sizes: Iterable[Size]) -> Size:
-    """Of all of them together; None where one does not tell."""
+    """Of all of them together; None where one is unknown."""
     known = list(sizes)
     rows, changed = [s.rows for s in known], [s.changed for s in known]
     return Size(_added(rows), _added(changed))
@@ -78,7 +78,7 @@ class Sizes:
         return found is not None and found <= LARGE
 
     def of_change(self, rel: Rel) -> float | None:
-        """The rows of a relation of changes; None where they cannot be told."""
+        """The rows of a relation of changes; None where they are unknown."""
         return _OF_CHANGE[type(rel)](rel, self)
 
     def of_table(self, rel: Rel) -> int:

@@ -87,7 +87,7 @@ def _again(function: str) -> str:
 def _in_query(rel: Rel, column: str) -> str:
     """The name that a query has for a column, which is unique by a number at its end: the
     source's, or for what is computed the one without that number; what only a rule has made has
-    none, and is told as the expression that it is."""
+    none, and is shown as the expression that it is."""
     found = {name for _, name in origins(rel, column) or ()}
     if len(found) == 1:
         return found.pop()
@@ -98,7 +98,7 @@ def _in_query(rel: Rel, column: str) -> str:
 
 
 _OF_RULES = "__"
-"""Stands in the ids that rules make."""
+"""A part of the ids that rules make."""
 
 
 def _below(

@@ -21,7 +21,7 @@ from dt_jupyter.model import Span
 @dataclass(frozen=True, slots=True)
 class ExpressionFacts:
     """What Spark says of an expression: its type as `type_text` has it, whether it may be NULL and
-    is deterministic, and its place in the text that Spark read, where it stands in that itself."""
+    is deterministic, and its place in the text that Spark read, if it occurs in that itself."""
 
     type: str
     nullable: bool = True
@@ -36,7 +36,7 @@ NO_VALUE = ExpressionFacts("", nullable=False)
 @dataclass(frozen=True, eq=False, repr=False)
 class Expr:
     """A node. Two that print the same are equal, however they were made, and whatever `facts` they
-    have: None of a node of our own making whose type follows from its parts."""
+    have: None for a node that the engine made, whose type follows from its parts."""
 
     __match_args__: ClassVar[tuple[str, ...]]
     facts: ExpressionFacts | None = field(default=None, kw_only=True)
@@ -51,17 +51,17 @@ class Expr:
 
     @property
     def deterministic(self) -> bool:
-        """Whether it has one value for the same columns: what is of our own making has."""
+        """Whether it has one value for the same columns: what the engine made has."""
         return all(n.facts is None or n.facts.deterministic for n in walk_expression(self))
 
     @property
     def place(self) -> Span | None:
-        """Where it stands in the text that Spark read; None where it does not."""
+        """Its place in the text that Spark read; None if it has none."""
         return None if self.facts is None else self.facts.place
 
     @property
     def printed(self) -> tuple[str | Expr, ...]:
-        """Its text, with its children where they stand."""
+        """Its text, with its children in their places."""
         found: tuple[str | Expr, ...] = _PRINTED[type(self)](self)
         return found
 
@@ -131,7 +131,7 @@ class Expr:
         return mine[::2] == theirs[::2] and all(map(same, mine[1::2], theirs[1::2]))
 
     def with_children(self, children: tuple[Expr, ...]) -> Expr:
-        """The same with other ones, which stand in its fields in the order of the text."""
+        """The same with other ones, which are in its fields in the order of the text."""
         rest, names = iter(children), self.__match_args__
         made = type(self)(*(_refilled(getattr(self, name), rest) for name in names))
         facts = self.facts
@@ -147,7 +147,7 @@ class Expr:
         )
 
     def replaced(self, values: Mapping[str, Expr]) -> Expr:
-        """With expressions for columns, in brackets where something stands around them."""
+        """With expressions for columns, in brackets where something is around them."""
 
         def closed(e: Expr) -> Expr:
             value = values.get(e.id, e) if isinstance(e, Column) else e
@@ -204,7 +204,7 @@ class Literal(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Call(Expr):
-    """NAME(a, b): a function, an aggregate, a generator, a function of the user's."""
+    """NAME(a, b): a function, an aggregate, a generator, a user function."""
 
     name: str
     args: tuple[Expr, ...]
@@ -317,7 +317,7 @@ class Reference(Expr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Raw(Expr):
-    """Text of our own making around children, or of a construct that has no node."""
+    """Text that the engine made around children, or of a construct that has no node."""
 
     pieces: tuple[str | Expr, ...]
 

@@ -1,5 +1,5 @@
 """The type of any expression, and whether it may be NULL: as Spark says of what it read, by the
-parts of what is of our own making."""
+parts of what the engine made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LITERALS = (
     (re.compile(r"[\d.eE+-]+D"), "double"),
     (re.compile(r"'.*'", re.DOTALL), "string"),
 )
-"""The constants of our own making."""
+"""The constants that the engine makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def widest(kinds: Iterable[str]) -> str:
     if len(found) > 1 and set(found) <= set(_INTEGRAL):
         return max(found, key=_INTEGRAL.index)
     if len(found) > 1:
-        raise Untyped(f"{found[0]} beside {found[1]}")
+        raise Untyped(f"{found[0]} and {found[1]}")
     return found[0] if found else "void"
 
 

@@ -102,7 +102,7 @@ def _scan(of: _Identifier, rel: Rel) -> Identified:
 
 
 def _rows(of: _Identifier, rel: Rel) -> Identified:
-    """Rows that stand in the query are numbered in the order of their contents."""
+    """Rows that are written in the query are numbered in the order of their contents."""
     assert isinstance(rel, Rows)
     number = f"{ROW_ID}_row_{next(of.numbers)}"
     call = WindowCall(number, Call("ROW_NUMBER", ()), (), "", total=True, settles=False)
@@ -198,7 +198,7 @@ def _or_dash(text: Expr) -> Expr:
 
 
 def _aggregate(of: _Identifier, rel: Rel) -> Identified:
-    """The keys of the group, after a number that tells one aggregate of a query from another."""
+    """The keys of the group, after a number that distinguishes the aggregates of a query."""
     assert isinstance(rel, Aggregate)
     number = next(of.groups)
     keys = of.key_text(rel, rel.keys) if rel.keys else Literal("''")
@@ -231,8 +231,8 @@ IDENTIFIED = frozenset(_RULES)
 
 
 def _exclusive(a: Rel, b: Rel) -> bool:
-    """Whether no row of one source can pass both: they filter it by conditions of which at most
-    one is true, or one is the rows with a partner, and the other those without."""
+    """Whether no row of one source can pass both: they filter it by conditions, at most
+    one of them true, or one is the rows with a partner, and the other those without."""
     if _opposite(a, b):
         return True
     mine, theirs = _conditions(a), _conditions(b)

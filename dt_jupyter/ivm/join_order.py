@@ -2,7 +2,7 @@
 
 It reads a member once at its old end where anything before it changed, and all before it once
 more where it changed itself: what is large comes late. A change is joined first to what
-multiplies it least, as `estimate` tells it.
+multiplies it least, as `estimate` says.
 """
 
 from __future__ import annotations

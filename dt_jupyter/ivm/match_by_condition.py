@@ -17,7 +17,7 @@ def terms_by_condition(
     least the values of ΔB that θ reads.
 
     There are no keys to look partners up by, and a row may have most of B as partners. So those
-    are not computed anew: of ⟕ the pairs with changed rows of B are a term of their own, as in an
+    are not recomputed: of ⟕ the pairs with changed rows of B are a separate term, as in an
     inner join, and only whether a touched row has a partner is asked at both ends.
     """
     columns = (*rel.columns, WEIGHT)

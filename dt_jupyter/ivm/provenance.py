@@ -35,8 +35,8 @@ ColumnRef = tuple[Rel, str]
 class _Step(NamedTuple):
     """The columns of inputs that a column's values are computed from.
 
-    `copied`: they are its values, but for the NULLs of an outer join. `bounds`: rows of the inputs
-    without the wanted values there make no rows with them, and change no others.
+    `copied`: they are its values, except for the NULLs of an outer join. `bounds`: rows of the
+    inputs without the wanted values there make no rows with them, and change no others.
     """
 
     reads: Sequence[ColumnRef] = ()
@@ -139,7 +139,7 @@ def _kept(rel: Rel, column: str) -> _Step:
 
 
 def _match(rel: Rel, column: str) -> _Step:
-    """Each row of the left side stands alone; one of the right side less would make its partners
+    """Each row of the left side is independent; one of the right side less would make its partners
     have none."""
     assert isinstance(rel, Match)
     return _passed(rel, column) if column in rel.left.columns else _kept(rel, column)

@@ -28,13 +28,13 @@ class Refusal(Enum):
         "Write window() once, as an item or in GROUP BY, with a slide that divides its length.",
     )
     SESSION_WINDOW = (
-        "it has session_window(), whose windows grow together and fall apart with single rows",
+        "it has session_window(), whose windows merge and split with single rows",
         "Mark the first row of a session by lag(…) OVER, and sum the marks OVER as its number.",
     )
     GROUPING_SETS = ("it has {what}", "Write one dynamic table for each grouping.")
     LIMIT = ("it has {what}", "Give it an ORDER BY and a number.")
     SAMPLE = (
-        "it has a TABLESAMPLE that is another one in each refresh",
+        "it has a TABLESAMPLE that differs in each refresh",
         "Add REPEATABLE (a number): a hash of each row then says whether it is in.",
     )
     TIME_TRAVEL = ("it reads a source as of a fixed time", "Read the source's current rows.")
@@ -59,7 +59,7 @@ class Refusal(Enum):
     )
     TWO_PLACES = (
         "{what} is called for the same rows in two places, and would have two values for one row",
-        "Put that part of the query into a dynamic table of its own, and read it twice.",
+        "Put that part of the query into a separate dynamic table, and read it twice.",
     )
     AGGREGATE = ("the aggregate {what} has no incremental rule", "Use {known}.")
     FLOATING_AGGREGATE_DECIDES = (
@@ -75,7 +75,7 @@ class Refusal(Enum):
         "Write out its steps, each as a dynamic table or a subquery.",
     )
     FOREIGN_SOURCE = (
-        "{what} has no versions: it is neither a Delta table nor files of which a list is kept",
+        "{what} has no versions: it is neither a Delta table nor files with a recorded list",
         "Convert it to Delta, or read a folder of files by its path: parquet.`/folder`.",
     )
     OTHER_STORAGE = (
@@ -84,7 +84,7 @@ class Refusal(Enum):
         "storage and read it by that path, or all is recomputed.",
     )
     NO_ANALYSER = (
-        "it is read by an analyser beside the client of Spark Connect, which does not run ({what})",
+        "it is read by an analyser with the client of Spark Connect, which does not run ({what})",
         "Install Java 17 or newer where the client runs (pip install 'dt-jupyter[java]'), and the "
         "package pyspark in the server's release.",
     )

@@ -38,7 +38,7 @@ class Rel:
 
     @property
     def inputs(self) -> tuple[Rel, ...]:
-        """What stands in its fields `input`, `left` and `right`, or `members`."""
+        """The relations in its fields `input`, `left` and `right`, or `members`."""
         own = self.__dict__
         return own.get("members") or tuple(own[f] for f in _INPUTS if f in own)
 
@@ -243,7 +243,8 @@ class Top(Rel):
 
 @dataclass(frozen=True)
 class Rows(Rel):
-    """Rows that stand in the query; `text` is a relation whose columns are `ids`, of `types`."""
+    """Rows that are written in the query; `text` is a relation whose columns are `ids`, of
+    `types`."""
 
     text: str
     ids: tuple[str, ...]
@@ -418,7 +419,7 @@ def key_relations(rel: Rel) -> tuple[Rel, ...]:
     seen: set[int] = set()
 
     def visit(node: Rel) -> None:
-        if id(node) in seen:  # what is restricted alike shares its keys, which restrict others
+        if id(node) in seen:  # the same restrictions share their keys, which restrict others
             return
         seen.add(id(node))
         if isinstance(node, Restrict) and isinstance(node.keys, Rel) and id(node.keys) not in seen:

@@ -21,7 +21,7 @@ _KNOWN = "count, sum, avg, min, max"
 
 @dataclass(frozen=True)
 class CallParts:
-    """An aggregate call taken apart: `order` is that of WITHIN GROUP, `condition` that of FILTER,
+    """The parts of an aggregate call: `order` is that of WITHIN GROUP, `condition` that of FILTER,
     `facts` what Spark says of its value."""
 
     name: str

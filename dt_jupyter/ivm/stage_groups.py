@@ -44,7 +44,7 @@ class Group:
     """One row for each group of the input, with its partial results; without keys it is one row
     that is always there.
 
-    `visible` (HAVING and the like) says which groups the public sees.
+    `visible` (such as HAVING) says which groups are in the public rows.
     """
 
     keys: tuple[str, ...]

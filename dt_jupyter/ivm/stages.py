@@ -225,7 +225,7 @@ def _peel(rel: Rel) -> tuple[list[Project | Filter], Rel]:
 def _outputs(
     post: list[Project | Filter], core: Aggregate
 ) -> tuple[tuple[tuple[str, Expr], ...], Expr | None]:
-    """What stands above an aggregate, as expressions over its columns."""
+    """What is above an aggregate, as expressions over its columns."""
     current = {c: col(c) for c in core.columns}
     order: tuple[str, ...] = core.columns
     conditions: list[Expr] = []
@@ -239,8 +239,8 @@ def _outputs(
 
 
 def _cut(rel: Rel, stages: list[Stage], types: TypesOf) -> Rel:
-    """The relation with each aggregate, and what stands under a LIMIT, replaced by the scan of a
-    stage of its own."""
+    """The relation with each aggregate, and what is under a LIMIT, replaced by the scan of a
+    separate stage."""
     return _CUT[type(rel)](rel, stages, types)
 
 

@@ -33,8 +33,8 @@ def settle_window(
     call: WindowCall, name: str, aggregate: Callable[[], CallParts | None]
 ) -> WindowCall:
     """A window call as it is written, with what puts rows that tie in an order where they decide.
-    `aggregate` takes its function apart; None if it is not an aggregate. Refused where no order
-    settles it."""
+    `aggregate` has the parts of its function; None if it is not an aggregate. Refused where no
+    order settles it."""
     if name in _RANKS:
         return call
     if name in _BY_ROW:

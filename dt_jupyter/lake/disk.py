@@ -45,13 +45,13 @@ def list_files(table: Path) -> Iterator[tuple[str, int, float]]:
 
 
 def is_data(name: str) -> bool:
-    """Whether a file, by its path in the table, is one of those that `list_files` tells."""
+    """Whether a file, by its path in the table, is one of those that `list_files` lists."""
     *folders, file = name.split("/")
     return not file.startswith((".", "_")) and not any(map(_is_hidden, folders))
 
 
 def _is_hidden(folder: str) -> bool:
-    """Delta's rule: other folders that begin so are no partition of the table's."""
+    """Delta's rule: other folders that begin so are not partitions of the table."""
     return folder.startswith((".", "_")) and "=" not in folder and folder != _CHANGES
 
 

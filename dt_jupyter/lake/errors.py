@@ -52,7 +52,7 @@ class TableLocked(LakeError):
 
 
 class ConcurrentWrite(LakeError):
-    """Another writer has committed the version meanwhile. Facts: path, version."""
+    """Another writer has committed the version first. Facts: path, version."""
 
     code = "CONCURRENT_WRITE"
 
@@ -64,7 +64,7 @@ class NotSupported(LakeError):
 
 
 class StorageFailed(LakeError):
-    """Storage that is no disk of this machine did not answer, or refused. Facts: path."""
+    """Storage other than a disk of this machine did not answer, or refused. Facts: path."""
 
     code = "STORAGE_FAILED"
 

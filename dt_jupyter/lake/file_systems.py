@@ -29,7 +29,7 @@ REMOTE_KINDS = frozenset(
 
 
 def file_system_of(path: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The type of the file system that holds `path`; "" where the system does not tell."""
+    """The type of the file system that holds `path`; "" where the system does not show it."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:

@@ -34,7 +34,8 @@ def local(path: TablePath) -> Path:
 
 
 def hadoop_path(text: str) -> Path:
-    """A path as Spark reads it in a query: what follows `file:` is no URI, and %20 is no blank."""
+    """A path as Spark reads it in a query: what follows `file:` is not a URI, and %20 is not a
+    blank."""
     path = path_of_text(text)
     return local(text) if path == text else Path(os.path.abspath(path))
 
@@ -70,12 +71,12 @@ def sql_string(text: str) -> str:
 
 
 def is_uri(logged: str) -> bool:
-    """Whether a log names a file by a URI of its own: in another folder, or on other storage."""
+    """Whether a log names a file by a URI: in another folder, or on other storage."""
     return ":/" in logged
 
 
 def data_file(table: Path, logged: str) -> str:
-    """The file that a log's action names: relative to the table, or a URI of its own (a clone).
+    """The file that a log's action names: relative to the table, or a URI (a clone).
     NotSupported for one on other storage that was not fetched."""
     if not is_uri(logged):
         return os.path.join(table, logged)

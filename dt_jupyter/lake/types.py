@@ -97,7 +97,7 @@ def allow_nulls(node: Any) -> Any:
 
 
 def fields_named(metadata: Metadata, columns: Iterable[str]) -> list[Mapping[str, Any]]:
-    """The columns' fields, named as asked for; names match without regard to case."""
+    """The columns' fields, named as requested; names match without regard to case."""
     known = {f["name"].lower(): f for f in metadata.fields}
     return [{**known[c.lower()], "name": c} for c in columns]
 

@@ -1,4 +1,4 @@
-"""Changes that refreshes put aside, of those whose processes are gone."""
+"""Changes that were staged by refreshes whose processes are gone."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dt_jupyter.sources import Sources, read_creation_time
 def unread_lists(sources: Sources, cutoff: Timestamp, now: Timestamp) -> Iterator[VacuumPlan]:
     """The lists and copies that have not changed since `cutoff`, that no dynamic table has read by
     any of its definitions, one that UNDROP can bring back included, and that the lake knows by no
-    name. None where what a table reads cannot be told."""
+    name. None where what a table reads is unknown."""
     folders = (sources.layout.files, sources.copies.folder)
     known = sorted(f for found in folders if found.is_dir() for f in found.iterdir() if is_delta(f))
     if not known or any(q.kind == Named.DYNAMIC_TABLE for q in sources.catalog.quarantine.all()):

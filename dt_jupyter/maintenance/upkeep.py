@@ -170,7 +170,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class Keeper:
-    """Keeps what is pinned, and takes away what nobody needs."""
+    """Keeps what is pinned, and deletes what is not needed."""
 
     sources: Sources
     snapshots: Snapshots
@@ -182,7 +182,7 @@ class Keeper:
     def pin(
         self, name: str, query: str, subject: Name, at: Moment, expires: Timestamp | None = None
     ) -> Hold:
-        """Holds what a query reads at a point, by a name of its own. DT-1119, DT-4104, DT-4107."""
+        """Holds what a query reads at a point, by a new name. DT-1119, DT-4104, DT-4107."""
         require_name(Named.PIN, name)
         bases = self.snapshots.bases(query, subject.schema)
         versions = self.snapshots.versions(bases, str(subject), at)
@@ -210,13 +210,13 @@ class Keeper:
         return Pins(self.sources.catalog.holds(), self._broken())
 
     def _broken(self) -> tuple[Quarantined, ...]:
-        """Pins of which nobody knows what they hold."""
+        """Pins that cannot be read, so that what they hold is unknown."""
         found = self.sources.catalog.quarantine.all()
         return tuple(q for q in found if q.kind == Named.PIN)
 
     def reap(self) -> None:
-        """Holds that ran out, or whose process is gone, copies that nobody knows, and what
-        refreshes put aside that are gone."""
+        """Holds that ran out, or whose process is gone, copies without an owner, and what
+        ended refreshes staged."""
         drop_staged(self.sources.catalog, self.layout)
         with vacuum_lock(self.layout):
             for hold in self.sources.catalog.reap_holds():
@@ -231,8 +231,8 @@ class Keeper:
     def vacuum(
         self, name: Name | None, retain: float | None, now: Timestamp, *, dry: bool
     ) -> Vacuum:
-        """Takes what no version within the retention needs and nobody holds, of one table or of
-        all; `retain` in hours stands for every table's own. `dry` only says it. DT-4110, before
+        """Takes what no version within the retention needs and nothing holds, of one table or of
+        all; `retain` in hours replaces every table's own. `dry` only says it. DT-4110, before
         anything is taken, where a table's own cannot be read."""
         if retain is not None and retain < 0:
             hint = "0 keeps the newest version alone."
@@ -319,8 +319,8 @@ class Keeper:
         return found
 
     def places(self, name: Name | None = None) -> list[_Place]:
-        """The tables of the lake, or those of one name, stages included; what lies on other storage
-        is no file of the engine's. DT-1101, DT-1109."""
+        """The tables of the lake, or those of one name, stages included; what is on other storage
+        is not a file of the engine's. DT-1101, DT-1109."""
         catalog = self.sources.catalog
         tables = [t for t in catalog.list() if name in (None, t.name)]
         found: list[_Place] = []
@@ -360,8 +360,8 @@ class Keeper:
             raise error("DT-1109", name=name, kind=kind, expected="table on a disk", hint=hint)
 
     def _is_sound(self, path: Path, name: Name | None) -> bool:
-        """Whether there is a table whose log tells what it needs; of one that was asked for by name
-        its own error tells."""
+        """Whether there is a table whose log shows what it needs; of one that was requested by name
+        its own error is raised."""
         return is_delta(path) and (name is not None or is_whole(self.sources.logs[str(path)]))
 
     # -- storage ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Alerts: what of a lake needs somebody, raised once for each episode, and cleared after it.
+"""Alerts: what in a lake needs attention, raised once for each episode, and cleared after it.
 
 Which there are, and which begin and end, are decided here, by values alone.
 """
@@ -49,7 +49,7 @@ class Alert:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The same for an alert as long as it stands."""
+        """The same for an alert as long as it is active."""
         return (self.kind.value, self.object_id)
 
     @property
@@ -83,7 +83,7 @@ class StandingAlert:
 
 @dataclass(frozen=True, slots=True)
 class AlertMoves:
-    """`quiet` are those that stand as they did, but with another `calm`."""
+    """`quiet` are unchanged ones, except for another `calm`."""
 
     raised: tuple[Alert, ...] = ()
     cleared: tuple[Alert, ...] = ()

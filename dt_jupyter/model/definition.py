@@ -43,7 +43,7 @@ class ViewSource:
 
 @dataclass(frozen=True, slots=True)
 class FrozenRegion:
-    """The rows of a dynamic table that no refresh changes: those of which `where`, over its public
+    """The rows of a dynamic table that no refresh changes: those for which `where`, over its public
     columns, is true.
 
     `backfill` at `version` is the table that gives the first of them; None: the query. `renamed`
@@ -66,7 +66,7 @@ class Definition:
     comment); `query_columns` the names that the query itself gives them, where the statement
     lists others: empty where the public names are the query's and follow it; `functions` those of
     the user's that it calls; `frozen` the rows that refreshes leave as they are;
-    `parameters` the literals that stand in the query in the place of the statement's `:names`;
+    `parameters` the literals in the query that replace the statement's `:names`;
     `added` the public columns that came later than rows that the table has, in that order.
     """
 
@@ -90,9 +90,9 @@ class Definition:
 
 @dataclass(frozen=True)
 class DynamicTable:
-    """A row of the catalog: one dynamic table and where it stands.
+    """A row of the catalog: one dynamic table and its state.
 
-    `id` never changes; `name` may. `mode` is what was asked for, `effective_mode` what it came to
+    `id` never changes; `name` may. `mode` is what was requested, `effective_mode` what it came to
     and `mode_reason` why. `sequence` counts its lake commits; `version` is the Delta version of
     the last one. `frontier` is None before it is initialised.
     """
@@ -140,7 +140,7 @@ DEFAULT_WAREHOUSE = "default"
 class Warehouse:
     """A FAIR pool of the session with a limit of refreshes at once.
 
-    With `auto_suspend` it is suspended after so many idle seconds (0: never), with `auto_resume`
+    It is suspended after `auto_suspend` idle seconds (0: never), with `auto_resume`
     work that needs it starts it again; `resumed` is when it was last started.
     """
 

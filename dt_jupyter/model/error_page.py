@@ -40,7 +40,7 @@ def error_page(code: str) -> str | None:
 
 
 def page_of_code(code: str | None) -> str:
-    """The page of a code as somebody typed it, or the list of all; DT-1003."""
+    """The page of a code as a user typed it, or the list of all; DT-1003."""
     if code is None:
         listed = (f"{e.code}  {e.message}" for e in CATALOGUE.values())
         return "\n".join(["Codes, each with a page: %dt help DT-1101", "", *listed])

@@ -87,11 +87,11 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-1121", "40001", "{statement} on {table} conflicts with a concurrent write: {problem}.",
      "Nothing was written. Run it again."),
     ("DT-1123", "0A000", "Dynamic table {name} reads the stream {stream}.",
-     "Read {source}, whose changes the stream holds: a refresh finds them by itself. A statement "
-     "that writes a table consumes a stream."),
+     "Read {source}, whose changes the stream holds: a refresh reads them automatically. A "
+     "statement that writes a table consumes a stream."),
     ("DT-1125", "0A000", "{subject} has no SQL form: there is none of {what}.",
      "Write that part as a table, or the definition as SQL."),
-    ("DT-1126", "54000", "{subject} holds {what} of its own.",
+    ("DT-1126", "54000", "{subject} contains {what}.",
      "Write them into a table, and read that."),
     ("DT-1127", "0A000", "{subject} has no SQL form: {what} runs a program.",
      "Use Spark's own functions, or register it by dt.register_udf and call it by its name."),
@@ -138,7 +138,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "USING … PARTITIONED BY (…) LOCATION …, then MSCK REPAIR TABLE."),
     ("DT-1150", "0A000", "Schema {name} cannot take another name: {problem}.", "{hint}"),
     ("DT-1151", "42939", "Schema {name} keeps its name: {problem}.",
-     "Make a schema of your own: CREATE SCHEMA …."),
+     "Create another schema: CREATE SCHEMA …."),
     ("DT-1152", "55006", "Schema {name} cannot take another name while {work}.",
      "Try again once it is done, or suspend it: ALTER {kind} {object} SUSPEND."),
     ("DT-1153", "55000", "The function {name} of Python is not registered as the script has it.",
@@ -215,7 +215,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "COMMIT or ROLLBACK it first: transactions cannot be nested."),
     ("DT-3207", "25000", "{statement} is not allowed in a transaction: {problem}.",
      "{hint} The transaction is unchanged."),
-    ("DT-3208", "40001", "The transaction was rolled back: {name} was changed meanwhile "
+    ("DT-3208", "40001", "The transaction was rolled back: {name} was changed at the same time "
      "({problem}).", "Nothing was written and no stream advanced. Run the transaction again."),
     ("DT-3209", "40003", "The transaction was committed in part: {published} written; {lost} not "
      "written, since {problem}.",
@@ -224,7 +224,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-3210", "25P02", "{statement} was rolled back by another process: it did not respond.",
      "Nothing was written and no stream advanced. Run it again."),
     ("DT-3211", "55006", "Stream {name} belongs to sink {sink}, which delivers its changes.",
-     "SELECT reads it without moving it. Make a stream of your own, or DROP SINK {sink} before."),
+     "SELECT reads it without moving it. Create another stream, or DROP SINK {sink} before."),
     ("DT-3301", "42704", "Task {name} does not exist.", "{hint}"),
     ("DT-3302", "42P19", "Task {name} would come after itself: {path}.",
      "Tasks cannot form a cycle: REMOVE AFTER one of them first."),
@@ -261,7 +261,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "AT (VERSION => …) reads versions that are still there; dt.pin(…) protects one."),
     ("DT-4112", "22023", "No archive has {name} at {point}.", "{hint}"),
     ("DT-4113", "58030", "The archive {folder} cannot be used: {problem}.",
-     "Give a folder of its own; dt.archives() shows those that there are."),
+     "Give another folder; dt.archives() shows those that there are."),
     ("DT-4114", "55000", "{kind} {name} is in the lake, but not in this session: {problem}.",
      "UNDROP SCHEMA {schema} restores the names whose data is still there."),
     # 5xxx catalog, leases, set-up
@@ -304,7 +304,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
      "Restart the kernel and connect with more, for example memory='4g'; or read less at once."),
     ("DT-5127", "57014", "{what} was cancelled.", "Run it again."),
     ("DT-5128", "58030", "A table cannot be read or written: {problem}.", "{hint}"),
-    ("DT-5130", "22023", "Alerts cannot be told to {what}: {problem}.",
+    ("DT-5130", "22023", "Alerts cannot be sent to {what}: {problem}.",
      "Give a function of one argument, or an address as https://host/path."),
     ("DT-5131", "58030", "Metrics cannot be served at {address}: {problem}.",
      "Choose another port, or end what uses that one."),
@@ -330,7 +330,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-5209", "0A000", "Roles cannot be held over Spark Connect: {problem}.",
      "Use a classic session, or open the lake as admin."),
     ("DT-5211", "42501", "{what} is refused in a shared engine: {problem}.",
-     "Whoever runs the service may do it in an engine that is not shared."),
+     "The operator of the service can do it in an engine that is not shared."),
     # 6xxx sinks
     ("DT-6101", "22023", "The sink URL {url} is not valid: {problem}.", "{hint}"),
     ("DT-6102", "58000", "A sink to {store} needs the package {package}.",
@@ -338,7 +338,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6103", "22023", "The secret {reference} cannot be read: {problem}.", "{hint}"),
     ("DT-6104", "42704", "Sink {name} does not exist.", "{hint}"),
     ("DT-6105", "42611", "Sink {name} has no key: {source} declares none.",
-     "Write KEY (column, …) with columns that are never NULL and tell any two rows apart."),
+     "Write KEY (column, …) with columns that are never NULL and identify each row."),
     ("DT-6110", "08001", "{store} cannot be reached: {problem}.",
      "Delivery resumes once it answers; nothing is lost."),
     ("DT-6111", "28000", "{store} refused the login.",
@@ -351,7 +351,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6121", "08006", "The driver process ended: {problem}.", "{hint}"),
     ("DT-6122", "40001", "Another process delivers {task} now.",
      "This one committed nothing after that; it stops."),
-    ("DT-6123", "55000", "The tasks of the sink stand at different points: {range} cannot be "
+    ("DT-6123", "55000", "The tasks of the sink are at different points: {range} cannot be "
      "opened over {known}.",
      "Deliver with the earlier number of PARTITIONS until all are up to date, or RESET the sink."),
     ("DT-6130", "23505", "The key {key} of the sink is not unique in its source: {example}.",
@@ -367,7 +367,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6135", "42701", "The names {names} are one name in {store}.",
      "Rename one of the columns in the source."),
     ("DT-6136", "42611", "Column {column} cannot be in the key of a sink: {problem}.",
-     "Choose columns that are never NULL and tell any two rows apart."),
+     "Choose columns that are never NULL and identify each row."),
     ("DT-6137", "42611", "REDUCE ({column} {reduction}) is not possible: {problem}.",
      "Choose another reduction for the column."),
     ("DT-6138", "42703", "Column {column} of the sink cannot be read from its source: {problem}.",
@@ -384,11 +384,12 @@ CATALOGUE: Mapping[str, CatalogueEntry] = _entries(
     ("DT-6145", "08004", "{store} refuses all requests: {answer}.", "{hint}"),
     ("DT-6146", "58000", "The driver of {scheme}:// cannot be used: {problem}.",
      "A package names its driver in the entry point group dt_jupyter.sinks."),
-    ("DT-6150", "55000", "Sink {name} cannot go on from where it stands: {problem}.",
+    ("DT-6150", "55000", "Sink {name} cannot continue from its position: {problem}.",
      "ALTER SINK {name} RESET delivers everything again."),
-    ("DT-6151", "55000", "The source of sink {name} is another one than it was: {problem}.",
+    ("DT-6151", "55000", "The source of sink {name} was replaced: {problem}.",
      "ALTER SINK {name} RESET delivers everything of the new one; DROP SINK ends it."),
-    ("DT-6152", "55000", "Sink {name} cannot go on from where stream {stream} stands: {problem}.",
+    ("DT-6152", "55000", "Sink {name} cannot continue from the offset of stream {stream}: "
+     "{problem}.",
      "CREATE OR REPLACE STREAM {stream}, with SHOW_INITIAL_ROWS = TRUE for all rows, and "
      "ALTER SINK {name} RESET."),
 )  # fmt: skip

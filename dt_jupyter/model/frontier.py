@@ -1,4 +1,4 @@
-"""Frontiers: which version of each source a table stands on (DT paper, 5.3)."""
+"""Frontiers: which version of each source a table has read (DT paper, 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the user's, as the catalog keeps them: by source text, never by pickle."""
+"""User functions, as the catalog keeps them: by source text, never by pickle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FunctionKind(StrEnum):
 
 
 class CapturedKind(StrEnum):
-    """What a name outside of a function stands for."""
+    """What a name outside of a function refers to."""
 
     MODULE = "MODULE"
     MEMBER = "MEMBER"  # `module:qualified.name`
@@ -45,7 +45,7 @@ class FunctionUse:
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function of the user's, known to all processes of a lake.
+    """A user function, known to all processes of a lake.
 
     `source` is its text; `place` (`module:name`) where it is imported instead of compiled.
     `on_change`: its values are those of the time at which a row came, and kept with the row.
@@ -68,7 +68,7 @@ class UserFunction:
 
     @property
     def digest(self) -> str:
-        """Tells apart functions that may give other values: 16 hexadecimal digits. The version of
+        """Distinguishes functions that may give other values: 16 hexadecimal digits. The version of
         a package counts where the function itself is in it."""
         home = self.place.partition(".")[0].partition(":")[0]
         said = [

@@ -1,7 +1,7 @@
 """The hidden names, each once: they begin with `__dt_`, which no name of a user does.
 
-Columns that a table or a change has beside the public ones, aliases within a query, and temporary
-views.
+Columns that a table or a change has in addition to the public ones, aliases within a query, and
+temporary views.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def hidden(name: str) -> str:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a name is of the engine alone; Spark's names know no case."""
+    """Whether a name is used by the engine only; Spark's names are case-insensitive."""
     return name.lower().startswith(HIDDEN)
 
 

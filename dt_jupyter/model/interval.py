@@ -29,7 +29,7 @@ _DAY = _MICROS["day"]
 
 
 def parse_interval(text: str) -> float:
-    """The seconds of an interval. ValueError, with what is wrong, for a text that is none, and for
+    """The seconds of an interval. ValueError, with what is wrong, for an invalid text, and for
     months and years, which have no length in seconds."""
     rest = text.strip().lower()
     word = _WORD.match(rest)

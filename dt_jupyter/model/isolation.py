@@ -42,7 +42,7 @@ class ReadAt:
 @dataclass(frozen=True)
 class Isolation:
     """The level of a result. `time` is the moment of a snapshot; `skew` the seconds between the
-    oldest and the newest state among the tables of a result that is no snapshot."""
+    oldest and the newest state among the tables of a result that is not a snapshot."""
 
     level: Level
     time: Timestamp
@@ -59,7 +59,7 @@ class Isolation:
 def isolation(reads: Sequence[ReadAt], now: Timestamp) -> Isolation:
     """The isolation of a result that read these at `now`.
 
-    It is a snapshot where there is one time of which every table speaks: the dynamic tables' data
+    It is a snapshot if every table has a version for one time: the dynamic tables' data
     timestamp, without one the newest time that all base tables' versions share.
     """
     told = [r.since for r in reads if r.kind is SourceKind.DYNAMIC_TABLE]

@@ -1,4 +1,4 @@
-"""What happened in a lake, as its event table and its log tell it."""
+"""What happened in a lake, as its event table and its log have it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EventKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """DEBUG is what the log alone tells, and the event table does not keep: refreshes that found
+    """DEBUG is what only the log has, and the event table does not store: refreshes that found
     nothing to do, and ticks that were skipped."""
 
     DEBUG = "DEBUG"
@@ -43,8 +43,8 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LakeEvent:
-    """`name` is the object's, with its `schema` ("" for what is in none), `object_id` tells it
-    from another one that had the name before. `state` is what it came to, `code` and `message`
+    """`name` is the object's, with its `schema` ("" for what is in none), `object_id` distinguishes
+    it from another one that had the name before. `state` is its new state, `code` and `message`
     why. `attributes` are JSON values: seconds and counts of rows."""
 
     at: Timestamp
@@ -195,7 +195,7 @@ def standing_event(
     *,
     bad: bool = False,
 ) -> LakeEvent:
-    """Of an object whose state is another one; `bad`: nobody asked for it."""
+    """The event of an object whose state has changed; `bad`: it was not requested."""
     schema, own = (name.schema, name.table) if isinstance(name, Name) else ("", name)
     code, message = (reason.code, reason.sentence) if reason else (None, None)
     severity = Severity.ERROR if bad else Severity.INFO

@@ -25,7 +25,7 @@ class RemedyKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Remedy:
     """Something to do with the table (or warehouse) `name`; `target_lag` in seconds, of RAISE_LAG.
-    `foreign`: the table is another one than that which is late."""
+    `foreign`: the table is not the one that is late."""
 
     kind: RemedyKind
     name: str = ""
@@ -55,8 +55,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class LateCause:
-    """`code` in upper snake case, a sentence, and the table in which the cause lies, where that is
-    another one; `remedies` are what helps, the best one first."""
+    """`code` in upper snake case, a sentence, and the table with the cause, if that is a different
+    one; `remedies` are what helps, the best one first."""
 
     code: str
     sentence: str
@@ -66,7 +66,7 @@ class LateCause:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """How a dynamic table stands against the lag that is asked of it, in seconds: its own target,
+    """The lag of a dynamic table and the lag that is required of it, in seconds: its own target,
     or what its readers ask for (None: nothing). `cause` is None for a table that is on time."""
 
     name: Name

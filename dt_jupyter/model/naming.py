@@ -22,7 +22,7 @@ _SPARKS_OWN = frozenset((
 
 
 class Named(StrEnum):
-    """What bears a name."""
+    """What has a name."""
 
     TABLE = "table"
     VIEW = "view"
@@ -42,7 +42,7 @@ _TAKEN = {
     Named.DYNAMIC_TABLE: "CREATE OR ALTER DYNAMIC TABLE changes it and says what that costs, "
     "CREATE OR REPLACE makes it again, IF NOT EXISTS leaves it.",
     Named.STREAM: "CREATE OR REPLACE STREAM begins it again, and what it has not given is lost; "
-    "IF NOT EXISTS leaves it where it stands.",
+    "IF NOT EXISTS leaves its offset unchanged.",
     Named.SINK: "ALTER SINK changes it, IF NOT EXISTS leaves it; DROP SINK goes before another one "
     "of that name.",
     Named.TASK: "ALTER TASK changes it, CREATE OR REPLACE TASK makes it again, IF NOT EXISTS "
@@ -54,14 +54,14 @@ _TAKEN = {
 def name_taken(
     kind: Named | str, name: object, hint: str | None = None, *, same: bool = True
 ) -> DTError:
-    """DT-1105 for a name of what is there, and what helps whoever wants to make one; `same` says
+    """DT-1105 for a name of what is there, and a hint for a statement that creates one; `same` says
     whether it is of the kind that was to be made."""
     known = _TAKEN.get(Named(kind), _OTHER_NAME) if same else _OTHER_NAME
     return error("DT-1105", kind=kind.capitalize(), name=name, hint=hint or known)
 
 
 _LABELS = frozenset((Named.WAREHOUSE, Named.PIN, Named.ROLE))
-"""Known to the catalog alone: neither Spark nor a folder bears their names."""
+"""Known to the catalog alone: neither Spark nor a folder has their names."""
 
 
 def require_name(kind: Named, name: Name | str) -> None:

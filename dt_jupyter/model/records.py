@@ -25,8 +25,8 @@ class RefreshStatistics:
     spark.
 
     `source_rows` are those of the sources of an AUTO table (0: unknown); `cold` whether the
-    milliseconds are those of a process that had just begun, and tell little; `way` where the rows
-    were computed, None where it is not known.
+    milliseconds are those of a process that had just begun, and are little evidence; `way` where
+    the rows were computed, None where it is not known.
     """
 
     compilation_ms: int = 0
@@ -100,8 +100,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ActivityState:
-    """A call that somebody waits for, or a step of one, as it stands after so many seconds. The
-    progress is that of its steps too; on Spark Connect, which tells no jobs, it is zeros."""
+    """The present state of a call that a user waits for, or of a step of one, after `seconds`. The
+    progress is that of its steps too; on Spark Connect, which reports no jobs, it is zeros."""
 
     title: str
     seconds: float
@@ -119,7 +119,7 @@ class ActivityState:
 
 
 def shorten(text: str, most: int = 80) -> str:
-    """A statement in one line of at most so many characters."""
+    """A statement in one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -1,7 +1,8 @@
 """Roles and what they may do: one pure function, `require`, over the grants of a lake.
 
-An object has one owner, a role; without one it is of `admin`, the role of who opens a lake and says
-nothing, which may do all. Whoever has a role has those that were granted to it, and `public`.
+An object has one owner, a role; without one it is of `admin`, the role of a session that opens a
+lake and names none, which may do all. Who has a role has those that were granted to it, and
+`public`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dt_jupyter.model.time import FIRST, Timestamp
 ADMIN = "admin"
 """Snowflake's is ACCOUNTADMIN; a lake has no account."""
 PUBLIC = "public"
-"""What is granted to it everybody has."""
+"""Every role has what is granted to it."""
 BUILT_IN = frozenset((ADMIN, PUBLIC))
 
 
@@ -70,7 +71,7 @@ RIGHTS_ON: Mapping[Named, frozenset[Right]] = {
     Named.SCHEMA: _READ | _WRITE | _RUN | _CREATE,
     Named.ROLE: frozenset((Right.USAGE,)),
 }
-"""What can be granted on each kind; on a schema it is granted on all in it, today and later, but
+"""What can be granted on each kind; on a schema it is granted on all in it, today and later, except
 for the rights to make something there."""
 _RELATIONS = frozenset((Named.TABLE, Named.VIEW, Named.DYNAMIC_TABLE, Named.STREAM, Named.SINK))
 _IMPLIED_BY: Mapping[Right, tuple[Right, ...]] = {
@@ -169,7 +170,8 @@ class RightsBook:
         return False
 
     def sees(self, role: str, on: Securable) -> bool:
-        """Whether the role has any right on it; one to make something beside it is none."""
+        """Whether the role has any right on it; the right to create something in its schema is not
+        one."""
         roles = self.closure(role)
         return ADMIN in roles or any(
             not roles.isdisjoint(found)

@@ -20,7 +20,7 @@ _Refresh = TypeVar("_Refresh")
 @dataclass(frozen=True, slots=True)
 class Tooth(Generic[At, _Refresh]):
     """From the commit of a refresh to the next one (or the end) the lag rises from `low` to `peak`;
-    the contents are of `data_timestamp` meanwhile."""
+    the contents are of `data_timestamp` during it."""
 
     start: At
     end: At
@@ -143,7 +143,7 @@ def sawtooth_of(
     idle: Sequence[tuple[At, At]] = (),
 ) -> Sawtooth[At, _Refresh]:
     """The lag from the first commit (end, data timestamp, refresh) on, up to `until` or to the
-    last commit, whichever is later. A table is never taken back: of two data timestamps the newer
+    last commit, the later of them. A table is never taken back: of two data timestamps the newer
     counts."""
     done = sorted(commits, key=lambda c: (c[0], c[1]))
     if not done:

@@ -1,4 +1,4 @@
-"""Sinks: where the changes of a table are delivered to, and what became of each delivery."""
+"""Sinks: where the changes of a table are delivered to, and the outcome of each delivery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_STREAM = "STREAM"
 
 
 class SinkState(StrEnum):
-    """PAUSED is by a failure that does not pass by itself, SUSPENDED by the user."""
+    """PAUSED is by a failure that needs a user's action, SUSPENDED by the user."""
 
     ACTIVE = "ACTIVE"
     RETRYING = "RETRYING"
@@ -25,7 +25,7 @@ class SinkState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """What became of a delivery; RETRYING is one that goes on."""
+    """The outcome of a delivery; RETRYING is one that continues."""
 
     SUCCEEDED = "SUCCEEDED"
     RETRYING = "RETRYING"

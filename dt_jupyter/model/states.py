@@ -62,7 +62,7 @@ _MOVES = {
     RefreshState.SCHEDULED: _ENDS | {RefreshState.EXECUTING},
     RefreshState.EXECUTING: _ENDS - {RefreshState.SKIPPED, RefreshState.UPSTREAM_FAILED},
     **{end: frozenset[RefreshState]() for end in _ENDS},
-    # Its process was taken for dead, or did not learn of it, but its commit stood in the lake.
+    # Its process was taken for dead, or did not learn of it, but its commit was in the lake.
     RefreshState.CANCELLED: frozenset((RefreshState.SUCCEEDED,)),
     RefreshState.FAILED: frozenset((RefreshState.SUCCEEDED,)),
 }
@@ -79,7 +79,7 @@ class Happened(StrEnum):
 
 
 class Mark(StrEnum):
-    """Of a row beside another state of its table: BEFORE and AFTER are the two sides of an
+    """Of a row compared with another state of its table: BEFORE and AFTER are the two sides of an
     update, found by the table's key."""
 
     SAME = "same"

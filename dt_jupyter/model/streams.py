@@ -69,7 +69,7 @@ class Stream:
     """A stream on `source` (`kind`: TABLE, VIEW or DYNAMIC TABLE).
 
     `frontier` is the version of each base table, by its id, up to which all changes are consumed;
-    `advanced` the time that this stands for. `number` counts the consumptions; `initial` says that
+    `advanced` the time that this represents. `number` counts the consumptions; `initial` says that
     the next one gives all rows. `intent` is the consumption that has begun. Its sources keep what
     it needs for `extension_days` after it was last advanced. `meaning` is None for a stream of an
     older release that has not been read since.
@@ -105,10 +105,10 @@ class Stream:
 class Intent:
     """A statement that consumes streams, or a transaction of several, recorded before it writes.
 
-    `frontiers` are where each stream, by id, will stand; `path` and `version` are the table that is
-    written and its version before (None: it is not there yet). The commit carries the intent's id.
-    A transaction's `path` is empty; its `targets`, None until it is decided that it commits, are
-    the files that say what is published.
+    `frontiers` are the new offsets of each stream, by id; `path` and `version` are the table that
+    is written and its version before (None: it is not there yet). The commit carries the intent's
+    id. A transaction's `path` is empty; its `targets`, None until it is decided that it commits,
+    are the files that say what is published.
     """
 
     id: str

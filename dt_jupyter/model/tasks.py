@@ -1,4 +1,4 @@
-"""Tasks: statements that the engine runs by itself, and what became of each run."""
+"""Tasks: statements that the engine runs in the background, and the outcome of each run."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class TaskRun:
 
     `graph` is that run's id, `root` its first task's id; `parents` are the ids of the tasks of the
     same run that must succeed before. `number` counts the runs of the task, all attempts of one
-    alike: a write of that number happens once.
+    have the same: a write of that number happens once.
     """
 
     id: str

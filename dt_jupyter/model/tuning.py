@@ -20,7 +20,7 @@ class Tuning:
     """Thresholds of an engine: `connect("lake", tuning=Tuning(driver_rows=20_000))`.
 
     None changes what a table holds, only which way leads there and when. The defaults are
-    for a laptop. DT-1031 for what is no number above zero (for a count, no whole one).
+    for a laptop. DT-1031 for what is not a number above zero (for a count, a whole one).
     """
 
     small_change_rows: int = _limit(
@@ -110,9 +110,7 @@ class Tuning:
         "A statement that meets a refresh, or another statement, that holds what it needs waits "
         "for so long at most.",
     )
-    check_rows: int = _limit(
-        40, "rows", "So many real rows of each source are in the check at creation."
-    )
+    check_rows: int = _limit(40, "rows", "Real rows of each source in the check at creation.")
     check_seconds: float = _limit(
         20.0,
         "seconds",
@@ -121,13 +119,13 @@ class Tuning:
     replay_bytes_per_second: int = _limit(
         8 * _MEGABYTE,
         "bytes per second",
-        "Beside refreshes of the engine replays and archives read no more, part by part.",
+        "While refreshes of the engine run, replays and archives read no more, part by part.",
     )
     poll_seconds: float = _limit(
         1.0, "seconds", "Between two looks for what other processes wrote, for live views."
     )
     sample_seconds: float = _limit(
-        0.25, "seconds", "Between two looks at the progress of running refreshes, for live views."
+        0.25, "seconds", "Between two reads of the progress of running refreshes, for live views."
     )
 
     def __post_init__(self) -> None:

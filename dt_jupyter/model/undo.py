@@ -17,8 +17,9 @@ _log = logging.getLogger("dt_jupyter")
 
 
 def undo(failure: BaseException, *steps: UndoStep) -> bool:
-    """Runs the steps in order, what lasts (the catalog) first. One that fails is told beside
-    `failure`, which stays what the user sees; the next one runs all the same. Whether none did."""
+    """Runs the steps in order, what lasts (the catalog) first. The error of one that fails is added
+    to `failure`, which stays what the user sees; the next one runs all the same. Whether none
+    did."""
     whole = True
     for step in steps:
         try:
@@ -31,7 +32,8 @@ def undo(failure: BaseException, *steps: UndoStep) -> bool:
 
 
 def run_all(steps: Iterable[UndoStep]) -> None:
-    """Runs the steps in order, each whatever became of those before; raises the first failure."""
+    """Runs the steps in order, each whatever the outcome of those before; raises the first
+    failure."""
     failures: list[Exception] = []
     for step in steps:
         try:
@@ -59,7 +61,7 @@ class Leftovers:
         """Runs what is left, in its order; what still cannot be done stays."""
         if not self._waiting:
             return
-        with self._finishing:  # tasks run statements in threads of their own
+        with self._finishing:  # tasks run statements in separate threads
             while self._waiting:
                 try:
                     for step in self._waiting[0]:

@@ -17,7 +17,7 @@ _SOON_SECONDS = 0.05
 
 class SparkAhead:
     """Begins to start the Spark of a notebook after the cell that runs, and gives it up once the
-    notebook has a Spark of its own. `has_spark` says whether it has one."""
+    notebook has its own Spark. `has_spark` says whether it has one."""
 
     def __init__(self, shell: InteractiveShell, has_spark: Callable[[], bool]) -> None:
         self._shell = shell

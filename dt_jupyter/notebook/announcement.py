@@ -1,4 +1,4 @@
-"""What a cell changes of a table that is there, shown above what comes of it."""
+"""What a cell changes of a table that is there, shown above its output."""
 
 from __future__ import annotations
 

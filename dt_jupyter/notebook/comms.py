@@ -36,13 +36,13 @@ class Comms:
         self._open: dict[str, tuple[BaseComm, Callable[[], None]]] = {}
 
     def start(self) -> None:
-        """From now on the panel is answered; one that waits is told."""
+        """From now on the panel is answered; one that waits is notified."""
         self._manager.register_target(TARGET, self._opened)
         try:
             from comm import create_comm
 
             create_comm(target_name=HELLO_TARGET, data={"version": WIRE_VERSION}).close()
-        except Exception:  # a kernel that is not ready to send: the panel will try by itself
+        except Exception:  # a kernel that is not ready to send: the panel will try again
             _log.debug("no hello was sent", exc_info=True)
 
     def stop(self) -> None:

@@ -44,7 +44,8 @@ class Completer:
         self.matcher = dynamic_tables
 
     def complete(self, context: CompletionContext) -> SimpleMatcherResult:
-        """What may stand at the cursor of a cell of ours, instead of Python's suggestions."""
+        """What may follow at the cursor of a cell with a magic of ours, instead of Python's
+        suggestions."""
         lines = context.full_text.split("\n")
         before = "\n".join([*lines[: context.cursor_line], context.text_until_cursor])
         cell = cell_of(context.full_text, before)
@@ -120,7 +121,7 @@ class EngineNames:
             found = list(ask(engine.context))
         except Exception:
             # A name half typed, a source that is gone, a session that ended: no suggestion, and
-            # no trace in the middle of somebody's typing.
+            # no trace while a user types.
             found = []
         self._kept[key] = (now, found)
         return found

@@ -99,7 +99,7 @@ def _bundle(value: object) -> dict[str, Any]:
 
 
 def _list_bundle(values: tuple[object, ...]) -> dict[str, Any] | None:
-    """Of a tuple of alerts or functions; any other is shown as ever."""
+    """Of a tuple of alerts or functions; any other is shown as usual."""
     from dt_jupyter.dispatch import list_message
 
     message = list_message(values)
@@ -127,7 +127,7 @@ def _text(value: object, printer: Any, cycle: bool) -> None:
 
 
 def _view(notebook: Notebook, value: GraphReport | LagReport | TableRows) -> None:
-    """A value at the end of a cell as a live view; where there can be none it goes on to the
+    """A value at the end of a cell as a live view; where there can be none it is passed to the
     formatters of its kinds."""
     if not is_live(notebook.shell):
         raise NotImplementedError
@@ -155,13 +155,13 @@ def shown_live(notebook: Notebook, value: _Report) -> _Report:
 
 
 def show_below(value: object) -> None:
-    """Below the cell: a message, a value of the engine, or anything with a picture of its own."""
+    """Below the cell: a message, a value of the engine, or anything that displays itself."""
     from IPython.display import display
 
     display(shown_value(value))  # type: ignore[no-untyped-call]
 
 
 def shown_value(value: object) -> object:
-    """A value that has a picture of its own, else its picture."""
+    """A value that displays itself, else its picture."""
     own = hasattr(value, "_repr_mimebundle_") or hasattr(value, "_repr_html_")
     return value if own else picture_or_message(value)

@@ -1,7 +1,7 @@
 """Errors in a cell: a few lines in place of a trace, the JVM's own a click away.
 
 It works for errors of the catalogue, of Spark and of the lake, whether a magic or a plain cell
-raised them; any other is shown as ever.
+raised them; any other is shown as usual.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OURS = ("run_line_magic", "run_cell_magic")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in one of our cells, and what became of it."""
+    """Ctrl-C in one of our cells, and its outcome."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"{_BOLD}Interrupted{_OFF}: {self}"]
@@ -45,8 +45,8 @@ class Interrupted(KeyboardInterrupt):
 def show_errors(shell: Any, cancel: Callable[[], None] = lambda: None) -> None:
     """From now on; called again after Spark was imported, since its errors are known only then.
 
-    `cancel` ends the Spark jobs of a cell that was interrupted. A handler that somebody else has
-    set for errors of theirs is left alone.
+    `cancel` ends the Spark jobs of a cell that was interrupted. A handler that another extension
+    has set for errors of theirs is left alone.
     """
     if shell.custom_exceptions and DTError not in shell.custom_exceptions:
         return
@@ -83,7 +83,7 @@ def _show(
     failure._render_traceback_ = _Once(failure, lines)  # type: ignore[attr-defined]
     shell._showtraceback(kind, failure, lines)
     if details:
-        show_below(Folded("Details", details))  # after its error, which stands above it
+        show_below(Folded("Details", details))  # after its error, which is above it
     return lines
 
 
@@ -129,7 +129,8 @@ def render(message: ErrorMessage, place: str | None = None) -> list[str]:
 
 
 def page_line(message: ErrorMessage) -> list[str]:
-    """What shows the page of its code, for an error of the catalogue that nobody asked for."""
+    """What shows the page of its code, for an error of the catalogue that the user did not
+    request."""
     if not message.page or message.code in _ASKED_FOR:
         return []
     return [f"{_SOFT}About {message.code}: {help_command(message.code)}{_OFF}"]

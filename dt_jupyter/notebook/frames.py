@@ -32,7 +32,7 @@ def stop_showing_frames(shell: InteractiveShell) -> None:
 
 
 def _bundle(shell: InteractiveShell, frame: DataFrame) -> dict[str, Any] | None:
-    """None where it is shown as ever: a stream has no first rows, and who has set eager
+    """None where it is shown as usual: a stream has no first rows, and who has set eager
     evaluation has chosen."""
     from dt_jupyter.dispatch import result_message
     from dt_jupyter.engine import read_frame

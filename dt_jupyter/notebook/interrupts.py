@@ -75,7 +75,7 @@ class CellJobs:
             ACTIVITIES.end(shown)
 
     def _remove_tag(self) -> None:
-        """What runs after the last cell bears no tag of it."""
+        """What runs after the last cell has no tag of it."""
         context = self._living()
         if context is not None and self._tag is not None:
             context.removeJobTag(self._tag)

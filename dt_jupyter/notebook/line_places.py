@@ -1,4 +1,4 @@
-"""Errors about a name that stands on a magic's line, placed there."""
+"""Errors about a name on a magic's line, placed there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = frozenset({"DT-1101", "DT-1105", "DT-1108", "DT-1109", "DT-1119", "DT-3
 
 @contextmanager
 def placed_on_line(line: str) -> Iterator[None]:
-    """An error of the block about a name, without a place of its own, at that name."""
+    """An error of the block about a name, without a place, at that name."""
     try:
         yield
     except DTError as failure:

@@ -147,7 +147,8 @@ class DynamicTableMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def changes(self, line: str, cell: str | None = None) -> None:
-        """What came and went in a table, view or query; `%changes -h` shows the options."""
+        """What was inserted and deleted in a table, view or query; `%changes -h` shows the
+        options."""
         engine = self.notebook.engine
         schema = engine.context.schema() if engine is not None else "default"
         asked = parse_changes(line, cell, schema)
@@ -293,7 +294,7 @@ def _changes(engine: Engine, asked: ChangesCommand) -> DataFrame:
 
 def _replay(notebook: Notebook, engine: Engine, asked: ReplayCommand) -> DataFrame:
     """The rows of a snapshot, or a view of a walk and the table of its steps; that DataFrame is
-    kept. What it was read from is let go of, but for a view that goes on."""
+    kept. What it was read from is released, except for a view that stays live."""
     from dt_jupyter.dispatch import picture_of, replay_message, result_message
     from dt_jupyter.engine import interruptible, read_rows
 
@@ -343,7 +344,7 @@ def _graph(
 
 
 def _lag(notebook: Notebook, engine: Engine, name: str | None) -> LagReport | SinkReport:
-    """A sink's deliveries of nothing are in no history: its lag is told, and not drawn."""
+    """A sink's deliveries of nothing are in no history: its lag is printed, and not drawn."""
     from dt_jupyter.reports import SinkReport
 
     found = engine.lag(name or "")

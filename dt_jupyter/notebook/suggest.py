@@ -132,7 +132,7 @@ class _Cell:
 
 
 def cell_of(text: str, before: str) -> _Cell | None:
-    """Where the cursor after `before` stands in the cell `text`; None in a cell not of ours."""
+    """The position of the cursor after `before` in the cell `text`; None in a cell not of ours."""
     found = _CELL.match(before)
     if found:
         head, newline, body = before[found.end() :].partition("\n")
@@ -243,7 +243,7 @@ def _sql(before: str, sql: str, names: _Names) -> tuple[str, list[Candidate]]:
 
 
 def _words(statement: str, sql: str, names: _Names) -> list[Candidate]:
-    """What may stand after the words before, the likeliest first."""
+    """What may follow the words before, the likeliest first."""
     if _WAREHOUSE.search(statement):
         return names.warehouses()
     if _SINK.search(statement):

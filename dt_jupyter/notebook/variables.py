@@ -37,7 +37,7 @@ def parameters(text: str, variables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_frame_hint(failure: BaseException, variables: Mapping[str, Any]) -> BaseException:
-    """An error about a table that is not there, of which a variable has the name and the rows."""
+    """An error about a table that is not there, whose name and rows a variable has."""
     if not isinstance(failure, DTError) or failure.code != "DT-1101":
         return failure
     name = str(failure.facts.get("name", ""))

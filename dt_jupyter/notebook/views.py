@@ -1,7 +1,7 @@
 """Live views below a cell: a static picture, and the widget that takes its place where it can.
 
 They are two outputs. A widget without its model (a notebook that was opened again, a page of
-nbconvert) shows an error and no fallback; so the picture stands before it, with a rule of CSS that
+nbconvert) shows an error and no fallback; so the picture precedes it, with a rule of CSS that
 hides the one of them that is not to be seen.
 """
 
@@ -33,7 +33,7 @@ came to be in it."""
 
 @dataclass(frozen=True)
 class Static:
-    """The picture that stands for a view."""
+    """The picture that replaces a view."""
 
     picture: Picture | Panel
 
@@ -46,7 +46,7 @@ class Static:
 
 
 def is_live(shell: InteractiveShell) -> bool:
-    """Whether the cell that runs came from a front end that shows widgets: those tell which cell
+    """Whether the cell that runs came from a front end that shows widgets: those report which cell
     it is. nbclient, a terminal and a bare client do not, and get the picture alone."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None or not hasattr(kernel, "comm_manager"):
@@ -95,7 +95,7 @@ def show_view(
 def _made(
     notebook: Notebook, kind: str, message: Callable[[Desk], dict[str, Any]]
 ) -> LiveView | None:
-    """The widget; None where it cannot be, which is no reason for a cell to fail."""
+    """The widget; None where it cannot be, which does not make a cell fail."""
     from dt_jupyter.dispatch import Desk
 
     desk = Desk(lambda: notebook.engine, "Run the cell again.")

@@ -13,8 +13,8 @@ IDLE_SECONDS = 30.0
 
 
 class Workers:
-    """Threads for slow work: at most so many, made when they are needed, gone when they are not.
-    They are daemons: a kernel that ends waits for none."""
+    """Threads for slow work: at most a fixed number, made when they are needed, gone when they are
+    not. They are daemons: a kernel that ends waits for none."""
 
     def __init__(self, most: int = WORKERS, idle: float = IDLE_SECONDS) -> None:
         self._most, self._idle = most, idle

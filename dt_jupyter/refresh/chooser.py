@@ -65,7 +65,7 @@ class Chooser:
         return DefinitionExtender(self.sources, self.definer, self.compilations)
 
     def choose(self, table: DynamicTable, seen: Look, *, full: bool = False) -> Choice:
-        """The action of a refresh that found this; nothing is recorded. `full`: somebody asks
+        """The action of a refresh that found this; nothing is recorded. `full`: a user asks
         for all rows to be recomputed, which a table whose rows may be wrong does anyway."""
         invalid, extended = seen.invalid, None
         if invalid is None and seen.evolved and table.frontier is not None:
@@ -106,7 +106,7 @@ class Chooser:
         return self.sources.catalog.measured(table.id)
 
     def _may_compute_all(self, table: DynamicTable) -> bool:
-        """Whether a cost may decide it: what the user's functions cost nobody knows."""
+        """Whether a cost may decide it: the cost of the user's functions is unknown."""
         return calls_only_sql(self.sources.catalog, table.definition.functions)
 
     def _too_wide(self, table: DynamicTable, seen: Look, choice: Choice) -> Reason | None:
@@ -126,7 +126,7 @@ class Chooser:
         return bool(log.properties().get(FORMAT) != STATE_FORMAT)
 
     def _work(self, table: DynamicTable, seen: Look) -> Work | None:
-        """The size of the change, from the logs alone; None where they do not tell."""
+        """The size of the change, from the logs alone; None where they do not show it."""
         size = self.size(seen)
         if size.rows is None or size.changed is None:
             return None
@@ -157,7 +157,7 @@ class Chooser:
 
     def _evolution(self, table: DynamicTable, seen: Look) -> Reason | ExtendedDefinition | None:
         """Why the text means something else over the columns that its sources have now; the
-        definition to go on with where those are more, and the stored rows are right."""
+        definition to continue with where those are more, and the stored rows are right."""
         assert table.frontier is not None
         old = table.definition
         now = replace(old, sources=seen.sources, views=seen.views, functions=seen.functions)

@@ -1,7 +1,7 @@
-"""A change without the rows that came and went inside its interval.
+"""A change without the rows that were inserted and deleted inside its interval.
 
-They are in neither end, so they are no change; and one that makes an expression fail (a zero that
-was corrected before anyone looked) must not fail a refresh that has moved past it.
+They are in neither end, so they are not a change; and one that makes an expression fail (a zero
+that was corrected before anyone looked) must not fail a refresh that has moved past it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def cancel_pairs(
 ) -> Relation:
     """`change` with equal rows of opposite weights removed in pairs; every weight stays ±1.
 
-    Equal is by exact bytes. One commit has such rows too: an update of columns that nobody reads.
+    Equal is by exact bytes. One commit has such rows too: an update of columns that are not read.
     Free where nothing can cancel: inserts only, a change of files; a small change is paired off
-    here, and whoever reads it makes its view. A large one of a single commit is left as it is.
+    here, and its reader makes its view. A large one of a single commit is left as it is.
     """
     if not isinstance(plan, Feed):
         return change

@@ -1,13 +1,13 @@
-"""Whether computing a table anew is cheaper than moving it: a pure function with its reason.
+"""Whether recomputing a table is cheaper than moving it: a pure function with its reason.
 
 A table is moved in this process, or by Spark where some step does not fit into it, or all its rows
-are computed. Each way has a cost of its own, and what one has cost is no evidence for another.
+are computed. Each way has a separate cost, and what one has cost is not evidence for another.
 
-Moving is the rule; computing anew needs evidence. A change of many rows is judged by a line through
+Moving is the rule; recomputing needs evidence. A change of many rows is judged by a line through
 what this table's refreshes of that way have cost, in units of what a source row costs when
 everything is computed; once a few of about its size were measured, by the cheapest of those.
 Milliseconds of a cold process say what moving costs at most, and no more, unless all were measured
-in such a one; tables that are small are no evidence, and what was chosen is kept until the other
+in such a one; tables that are small are not evidence, and what was chosen is kept until the other
 way is clearly cheaper.
 """
 
@@ -31,33 +31,34 @@ from dt_jupyter.model import (
 )
 
 FACTOR = 12.0
-"""What a changed row costs before any was measured: the work of so many source rows."""
+"""What a changed row costs before any was measured: the work of this number of source rows."""
 
 APPEND_FACTOR = 1.0
 """The same where rows are only added and pass through without state."""
 
 EVIDENCE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 1}
-"""So many refreshes of about one size, the newest, say what one of that size costs."""
+"""This number of refreshes of about one size, the newest, shows what one of that size costs."""
 
 NOTABLE = {RefreshWay.PROCESS: 3, RefreshWay.SPARK: 2}
-"""So many were measured before a small change is weighed."""
+"""This number is measured before a small change is weighed."""
 
 FIXED = {RefreshWay.PROCESS: 0.5, RefreshWay.SPARK: 0.9}
 """The share of the cheapest refresh that is taken to be for no row."""
 
 FIXED_ROWS = 300_000
-"""What computing everything costs for no row is taken to be the cost of so many rows."""
+"""What computing everything costs for no row is taken to be the cost of this many rows."""
 
 DEARER = {RefreshWay.PROCESS: 1.5, RefreshWay.SPARK: 1.1}
-"""Moving has to cost so many times as much before everything is computed; after that, more than
+"""Moving has to cost this many times as much before everything is computed; after that, more than
 computing all of it, as long as it is done so. Seconds of Spark's differ less than milliseconds."""
 
 SPARK_SHARE, SPARK_LEAST = 0.5, 2_000.0
 """Before any was measured, a refresh by Spark is taken to cost this share of computing everything,
-and so many milliseconds at least, besides what its changed rows cost."""
+and this number of milliseconds at least, besides what its changed rows cost."""
 
 PROBE = 24
-"""After so many computations in a row the table is moved once, to see what that costs now."""
+"""After this number of computations in a row the table is moved once, to see what that costs
+now."""
 
 _COLD_PROCESS, _COLD_TABLE = 12, 3
 _NEWEST, _RECENT = 8, 3
@@ -70,7 +71,7 @@ _WHOLE = (RefreshAction.FULL, RefreshAction.REINITIALIZE)
 @dataclass(frozen=True)
 class Work:
     """A change of `changed` rows in sources of `rows` rows in all; `append`: nothing but rows
-    added, and no state to merge them into. To find the change so many rows are `searched`.
+    added, and no state to merge them into. To find the change `searched` rows are searched.
     `large`: more rows of a source changed than are read in the process."""
 
     changed: int
@@ -82,7 +83,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Cost:
-    """Milliseconds of a way; `measured` where it was, and is no guess."""
+    """Milliseconds of a way; `measured` where it was, and is not a guess."""
 
     ms: float
     measured: bool = False
@@ -109,7 +110,7 @@ class Estimate:
 
 
 def is_cold(in_process: int, of_table: int) -> bool:
-    """Whether a refresh pays for code that is compiled first: after so many refreshes in its
+    """Whether a refresh pays for code that is compiled first: after a number of refreshes in its
     process, and of its table there."""
     return in_process < _COLD_PROCESS or of_table < _COLD_TABLE
 
@@ -175,7 +176,7 @@ def _grown(record: RefreshRecord, rows: int) -> float:
 def _moves(
     done: Sequence[RefreshRecord], way: RefreshWay, *, cold: bool = False
 ) -> list[RefreshStatistics]:
-    """The incremental refreshes of a way that are evidence, and those of which nobody knows the
+    """The incremental refreshes of a way that are evidence, and those with an unknown
     way; the `cold` ones are of the most it can be."""
     return [
         r.statistics
@@ -221,7 +222,7 @@ def _bounds(work: Work, done: Sequence[RefreshRecord], way: RefreshWay) -> list[
 def cheaper_whole(
     work: Work, history: Sequence[RefreshRecord], tuning: Tuning = DEFAULTS
 ) -> Reason | None:
-    """Why everything is computed anew; None where moving the table is the rule."""
+    """Why everything is recomputed; None where moving the table is the rule."""
     found = estimate(work, history)
     if found is None or work.rows < tuning.small_table_rows:
         return None
@@ -278,7 +279,7 @@ def keeps_state(history: Sequence[RefreshRecord]) -> bool:
 
 
 def _in_a_row(history: Sequence[RefreshRecord]) -> int:
-    """How many refreshes with new data were computed anew for their cost, up to the last one."""
+    """How many refreshes with new data were full because of their cost, up to the last one."""
     return sum(1 for _ in takewhile(lambda r: _code(r) == _CODE, _with_data(history)))
 
 

@@ -27,7 +27,7 @@ class ExtendedDefinition:
 @dataclass(frozen=True)
 class Choice:
     """An action with its reason; `changed` are the ids of the sources with changed rows. Without
-    `keeps_state` the rows are computed alone, where they can be. An incremental refresh goes on
+    `keeps_state` the rows are computed alone, where they can be. An incremental refresh continues
     with the definition `extended`, where columns were added: they are NULL in the stored rows."""
 
     action: RefreshAction
@@ -47,7 +47,7 @@ def choose(
     """The action for a table whose sources changed by `plans` (by id; empty if not initialised).
 
     `invalid` says why stored rows may be wrong, if they may; `names` are the sources' for people;
-    `extended` is the definition to go on with where only columns were added.
+    `extended` is the definition to continue with where only columns were added.
     """
     full = table.effective_mode is RefreshMode.FULL
     again = RefreshAction.FULL if full else RefreshAction.REINITIALIZE

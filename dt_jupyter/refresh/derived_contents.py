@@ -1,6 +1,6 @@
 """The rows of a new definition made of those that a table has, where they follow from them.
 
-Nothing of the sources is read, so the new rows stand on the frontier of the old ones. They are
+Nothing of the sources is read, so the new rows have the frontier of the old ones. They are
 committed at the next logical time after it, at which no source can have another version.
 """
 
@@ -60,7 +60,7 @@ class KeptContents:
 @dataclass(frozen=True)
 class Derivable:
     """The new definition's rows follow from the old one's by the text of `query`, in the columns
-    of its own table."""
+    of the same table."""
 
     query: str
     old: Compiled
@@ -68,13 +68,13 @@ class Derivable:
 
 
 ContentsVerdict = KeptContents | Derivable | Reason
-"""What becomes of a table's rows where its definition changes; a reason to compute them anew."""
+"""Whether a table's rows are kept if its definition changes; else the reason to recompute them."""
 
 
 def judge_contents(
     refresher: Refresher, spark: SparkSession, table: DynamicTable, defined: Defined
 ) -> ContentsVerdict:
-    """What becomes of the rows of `table` under a new definition; reads no rows."""
+    """Whether the rows of `table` are kept under a new definition; reads no rows."""
     problem = _standing_problem(refresher, table, defined)
     if problem is not None:
         return _anew(problem)
@@ -103,19 +103,19 @@ def _anew(why: str) -> Reason:
 
 _REGION = Reason(
     "FROZEN_REGION_CHANGED",
-    "the frozen region is another, and the rows outside of it are computed again",
+    "the frozen region has changed, and the rows outside of it are computed again",
 )
 
 
 def _standing_problem(refresher: Refresher, table: DynamicTable, defined: Defined) -> str | None:
-    """Why the rows are none to go on from, whatever the definitions are."""
+    """Why a refresh cannot continue from the rows, whatever the definitions are."""
     old, new, frontier = table.definition, defined.definition, table.frontier
     if frontier is None or table.needs_reinit is not None:
         return "its rows are to be computed anyway"
     if defined.mode is not table.effective_mode:
         return f"it is {defined.mode} now"
     if old.settings != new.settings:
-        return "the session's settings are others"
+        return "the session's settings have changed"
     digests = {f.name: f.digest for f in old.functions}
     if any(digests.get(f.name, f.digest) != f.digest for f in new.functions):
         return "a function that it calls was replaced"
@@ -138,7 +138,7 @@ def _is_same_text(old: Definition, new: Definition) -> bool:
 
 
 def _keeps_region(spark: SparkSession, old: FrozenRegion | None, new: FrozenRegion | None) -> bool:
-    """Whether all rows that were frozen still are: what is not was not followed meanwhile."""
+    """Whether all rows that were frozen still are: what is not was not maintained since."""
     if old is None or new is None:
         return old is None
     inside = containing(old.where, new.where)
@@ -159,9 +159,9 @@ def _derivable(
     if old.values_of_rows or new.values_of_rows:
         raise Underivable("its rows have values of functions that no query gives again")
     if table.definition.frozen is not None or frozen:
-        raise Underivable("its frozen rows are none that follow from the query")
+        raise Underivable("its frozen rows do not follow from the query")
     if [s.stage for s in old.stages[:-1]] != [s.stage for s in new.stages[:-1]]:
-        raise Underivable("its hidden state would be another")
+        raise Underivable("its hidden state would differ")
     if set(old.public.stage.sources) != set(new.public.stage.sources):
         raise Underivable("its groups would count other rows")
     found = derivation(
@@ -252,7 +252,7 @@ def _next(table: DynamicTable) -> Timestamp:
 
 
 def _pinned(refresher: Refresher, table: DynamicTable, t: Timestamp) -> Frontier:
-    """The frontier at the next time: the same versions, of which everybody is told."""
+    """The frontier at the next time: the same versions, published to all."""
     assert table.frontier is not None
     versions: Mapping[str, int] = table.frontier.versions
     for source in table.definition.sources:

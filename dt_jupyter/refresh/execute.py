@@ -82,7 +82,7 @@ class Outcome:
 FORMAT = "dt_jupyter.stateFormat"
 STATE_FORMAT = "7"
 """What the columns of backing tables mean, and which stages a query is cut into: a release that
-changes either takes the next number, and tables of another one are computed anew."""
+changes either takes the next number, and tables of another one are recomputed."""
 
 
 def prepare(
@@ -228,7 +228,7 @@ class Stages:
         """The target with the columns of the definition that it lacks, NULL in its rows, and the
         change that goes to it, which may be of no rows.
 
-        They are commits of their own, and change no rows. Where this refresh ends before its
+        They are separate commits, and change no rows. Where this refresh ends before its
         commit, the next one finds them, and computes all rows again.
         """
         assert self.compiled is not None
@@ -240,7 +240,7 @@ class Stages:
         return replace(target, version=log.version()), change
 
     def _run_hidden(self, step: StageStep) -> StageRow:
-        """Where a hidden stage stands after its step."""
+        """The version of a hidden stage after its step."""
         assert self.compiled is not None
         table, frontier = self.context.table, self._frontier()
         target = Target(

@@ -32,7 +32,7 @@ _OTHER = "the columns of a source changed in other ways too"
 
 @dataclass(frozen=True)
 class DefinitionExtender:
-    """Finds the definition that a table goes on with where its sources have more columns."""
+    """Finds the definition that a table continues with where its sources have more columns."""
 
     sources: Sources
     definer: Definer
@@ -42,7 +42,7 @@ class DefinitionExtender:
         self, spark: SparkSession, table: DynamicTable, seen: Look, evolved: Reason
     ) -> ExtendedDefinition | Reason:
         """The definition over the columns of now, or why all rows are computed again: `evolved`,
-        with what stands against it where a source has more columns. Reads no rows."""
+        with what prevents it where a source has more columns. Reads no rows."""
         if table.frontier is None or table.effective_mode is RefreshMode.FULL:
             return evolved
         before, now = table.frontier.versions, seen.frontier.versions
@@ -124,9 +124,9 @@ def _new_columns(
     if before.values_of_rows or now.values_of_rows:
         raise Underivable("its rows have values of functions that no query gives again")
     if [s.stage for s in before.stages[:-1]] != [s.stage for s in now.stages[:-1]]:
-        raise Underivable("its hidden state would be another")
+        raise Underivable("its hidden state would differ")
     if not all(isinstance(c.public.stage.top, Bag) for c in (before, now)):
-        raise Underivable("its groups would be others")
+        raise Underivable("its groups would differ")
     public = [tuple(n for n, _, _ in d.columns) for d in (old, defined.definition)]
     names = find_null_outputs(
         NamedColumns(before.relation, public[0]), NamedColumns(now.relation, public[1]), added

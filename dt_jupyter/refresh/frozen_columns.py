@@ -1,4 +1,4 @@
-"""In which columns of a new definition frozen rows go on."""
+"""The columns of a new definition that frozen rows are mapped to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows that a table with a frozen region goes on with, as a query over what is stored."""
+"""The rows that a table with a frozen region continues with, as a query over what is stored."""
 
 from __future__ import annotations
 

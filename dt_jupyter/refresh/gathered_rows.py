@@ -32,7 +32,7 @@ _MOST_READ = 1 << 30
 def gather_rows(
     frame: DataFrame, target: TableLog, folder: Path, read: int
 ) -> tuple[pa.Table | DataFrame, DataFrame | None]:
-    """The rows of `frame`, which reads so many bytes, for an overwrite of the table `target`, as
+    """The rows of `frame`, which reads `read` bytes, for an overwrite of the table `target`, as
     Arrow where they are few; and the same rows from files in `folder`, None where delta-rs would
     not write them anyhow, so that they are computed when they are written."""
     import pyarrow as pa

@@ -88,7 +88,7 @@ def no_data(
 
 
 def _keeping_stages(frontier: Frontier, before: Frontier | None) -> Frontier:
-    """Nothing changed, so the hidden stages stand where they stood."""
+    """Nothing changed, so the hidden stages keep their versions."""
     if before is None:
         return frontier
     stages = {s: v for s, v in before.versions.items() if s.startswith("stage:")}

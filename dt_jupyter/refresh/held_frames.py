@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 _WITH_PLANS = 3
-"""So many frames keep their plans: one that reads others twice has a plan of twice theirs, and so
-on, which Spark's listeners take apart and keep."""
+"""The number of frames that keep their plans: one that reads others twice has a plan of twice
+theirs, and so on, which Spark's listeners traverse and keep."""
 
 
 @dataclass

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dt_jupyter.refresh.stage_run import StageRun
 
 _PATIENCE_SECONDS = 20.0
-"""What takes longer than so many seconds is begun anew by Spark, on all cores."""
+"""What takes longer than this is started again by Spark, on all cores."""
 
 
 def are_few(run: StageRun) -> bool:

@@ -69,7 +69,7 @@ class _ScanSource(Protocol):
 
     @property
     def table_rows(self) -> int:
-        """The rows of the table, as its log tells, or of what was found."""
+        """The rows of the table, from its log, or of what was found."""
 
     def type_of(self, column: str) -> str | None:
         """A column's plain type; None where it is not known."""
@@ -169,7 +169,7 @@ class Reading:
     keys: dict[str, pa.Table] = field(default_factory=dict)
     """Relations of keys that were computed, by the names of their views."""
     local_rows: int = 0
-    """Rows that were looked at on the driver."""
+    """Rows that were read on the driver."""
     all_local: bool = True
     _computed: dict[str, _Computed] = field(default_factory=dict)
     _changed_rows: dict[str, int | None] = field(default_factory=dict)
@@ -209,13 +209,13 @@ class Reading:
         return all(s.source in self._reduction.found for s in scans(rel))
 
     def is_local(self, rel: Rel) -> bool:
-        """Whether all that the relation reads is at hand."""
+        """Whether all that the relation reads is in memory."""
         names = (n.keys for n in walk(rel) if isinstance(n, Restrict))
         return self._is_at_hand(rel) and all(n in self.keys for n in names)
 
     @property
     def sizes(self) -> Sizes:
-        """What the logs tell of the sources and their changes."""
+        """The sizes of the sources and their changes, from the logs."""
         changed = changed_rows(self.reads.values())
         changed |= self._changed_rows
         for mark, (scan, rows) in self._reduction.found.items():
@@ -247,7 +247,7 @@ class Reading:
         return quote(name)
 
     def source(self, source: str) -> _ScanSource:
-        """What the source of a scan stands for."""
+        """What the source of a scan refers to."""
         if source in self._reduction.found:
             return _Found(self, source, *self._reduction.found[source])
         return self._computed.get(source) or _Stored(self, source)
@@ -272,7 +272,7 @@ class Reading:
         return self.snapshot(self.logs[scan.source], self._version_of(scan), columns)
 
     def found_view(self, scan: Scan, rows: pa.Table) -> str:
-        """Rows at hand as a view; scans of which nothing was left out share one."""
+        """Rows in memory as a view; complete scans share one."""
         if id(rows) not in self._found:
             log, version = self.logs[scan.source], self._version_of(scan)
             view = hidden(f"found_{len(self._found)}")
@@ -390,7 +390,7 @@ class Reading:
         return found
 
     def _select_between(self, scan: Scan, column: str, interval: ValueInterval) -> pa.Table | None:
-        """The rows of a table, at hand or not, whose column is in an interval of values that are
+        """The rows of a table, in memory or not, whose column is in an interval of values that are
         compared with its own by what they are; else None."""
         assert self.tables is not None
         log, version = self.logs[scan.source], self._version_of(scan)
@@ -410,11 +410,11 @@ class Reading:
         return found
 
     def _has_many(self, scan: Scan) -> bool:
-        """Whether a table has so many rows that some are better selected than all taken."""
+        """Whether a table is so large that selecting rows is better than taking all."""
         return has_many_rows(self.logs[scan.source].size(self._version_of(scan)).rows)
 
     def is_large(self, log: TableLog, version: int, columns: Sequence[str]) -> bool:
-        """Whether rows of a table may be selected, as they are not all at hand anyhow."""
+        """Whether rows of a table may be selected, as they are not all in memory anyhow."""
         if self.tables is None:
             return False
         return self.tables.rows(log, version, columns) is None
@@ -439,7 +439,7 @@ class Reading:
         return quote(hidden("state"))
 
     def _values(self, columns: Sequence[Origin]) -> pa.ChunkedArray | None:
-        """All values of some columns of changes and selected rows, where they are at hand."""
+        """All values of some columns of changes and selected rows, where they are in memory."""
         import pyarrow as pa
 
         found = [(self._rows_at_hand(s), c) for s, c in columns]
@@ -453,7 +453,7 @@ class Reading:
         return rows[column] if rows is not None else None
 
     def _bounds(self, columns: Sequence[Origin]) -> Bounds | None:
-        """The values of columns of changes, where the changes are at hand."""
+        """The values of columns of changes, where the changes are in memory."""
         values = self._values(columns)
         return bounds_of(values) if values is not None else None
 

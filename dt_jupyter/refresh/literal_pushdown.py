@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LISTED = 200
-"""So many different values are listed; more are a range."""
+"""Up to this number of different values is listed; more are a range."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ def bounded(
     at_hand: Callable[[Rel], bool] = lambda rel: False,
 ) -> Rel:
     """The derivative with the other sides of its joins bounded by the change they are joined to,
-    and restrictions bounded by the keys that were computed (`keys(name, column)`). What is at hand
-    has no files to skip."""
+    and restrictions bounded by the keys that were computed (`keys(name, column)`). What is in
+    memory has no files to skip."""
 
     def rule(rel: Rel) -> Rel:
         if isinstance(rel, Join):

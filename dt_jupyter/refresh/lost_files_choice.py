@@ -1,4 +1,4 @@
-"""How a refresh goes on where files are gone."""
+"""How a refresh continues where files are gone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def choice_anew(
     choice: Choice,
     e: Exception,
 ) -> Choice:
-    """The choice to go on with after `e`, where a change could not be read since files are gone.
+    """The choice to continue with after `e`, where a change could not be read since files are gone.
 
     Raises DT-2114 where no refresh can go well since files are gone, and any other failure again.
     """

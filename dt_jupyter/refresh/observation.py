@@ -45,7 +45,7 @@ class Look:
     """The state of a dynamic table's world at a data timestamp.
 
     `sources`, `views` and `functions` are as they are now; `plans` say how each source changed
-    since the table's frontier (by id); `evolved` that the columns of a source may be others, or,
+    since the table's frontier (by id); `evolved` that the columns of a source may have changed, or,
     as `reworded` says, the text of a view; `invalid` why the stored rows may be wrong. `resolved`:
     the base tables whose versions at that time are not on record, which the refresh is to record.
     """
@@ -108,12 +108,12 @@ def look(
 
 
 def rows_of(plan: ChangePlan) -> int | None:
-    """The rows of a change, as the log tells them; None where it does not."""
+    """The rows of a change, from the log; None where it does not have them."""
     return None if isinstance(plan, Unreadable) else plan.rows
 
 
 def source_sizes(logs: Logs, seen: Look, columns: KeptColumns | None = None) -> dict[str, Size]:
-    """The rows of each source (by id) and of its change, as the logs tell them; with `columns`,
+    """The rows of each source (by id) and of its change, from the logs; with `columns`,
     those that it shows, which may take reading one of its columns."""
     found: dict[str, Size] = {}
     for source in seen.sources:
@@ -142,7 +142,7 @@ def plan_source(
     classic: bool,
     now: Timestamp | None = None,
 ) -> ChangePlan:
-    """How a source's rows between the versions can be read, of which `columns` are used (None: all
+    """How a source's rows between the versions can be read; `columns` are the used ones (None: all
     of them); with `now` the files are looked for that a VACUUM up to then may have taken."""
     try:
         found = plan_changes(log, old, new, columns, file_diff=classic)

@@ -53,8 +53,8 @@ _MOST_DIGITS = 38
 class ChangeComparison:
     """Rows of a scan are joined to those of the change `by` whose `value` is less than their
     `name`, or else (`above` is false) more, perhaps or equal. `cancels`: nothing else is read of
-    the change, so that a row that all of its rows are joined to alike counts as their weights'
-    sum."""
+    the change, so that a row that all of its rows are joined to in the same way counts as the sum
+    of their weights."""
 
     scan: Scan
     name: str
@@ -153,7 +153,7 @@ def _below_passing(rel: Rel, read: frozenset[str]) -> _Below:
 
 
 def _below_match(rel: Rel, read: frozenset[str]) -> _Below:
-    """Each row of the left side stands alone."""
+    """Each row of the left side is independent."""
     assert isinstance(rel, Match)
     columns = read | own_reads(rel)
     right = frozenset(rel.right.columns)
@@ -210,14 +210,14 @@ class FirstRows:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns that tell which rows these are."""
+        """The columns that identify these rows."""
         names = dict(self.scan.reads)
         read = (names[c] for c in sorted(_of(self.conditions)))
         return tuple(dict.fromkeys((self.name, *read)))
 
     def interval(self, rows: pa.Table) -> ValueInterval | None:
         """The values of `name` in rows that matter, of all of them, with the columns `reads`;
-        None: that is not told."""
+        None: that is unknown."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

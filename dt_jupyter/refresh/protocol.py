@@ -183,7 +183,7 @@ class Refresher:
         metadata_only: bool,
         sources: Sources | None = None,
     ) -> tuple[DynamicTable, Look, Choice]:
-        """The table as it stands, what a refresh to `t` finds, and what it is to do; `sources`: who
+        """The table as it is, what a refresh to `t` finds, and what it is to do; `sources`: who
         finds what its names mean."""
         require_owner_reads(self.sources.catalog, table)
         table = self.standing(table)
@@ -202,7 +202,7 @@ class Refresher:
     ) -> frozenset[str]:
         """Moves the data timestamps of those tables whose sources have nothing new, all in one
         transaction: their ids. What is upstream of another comes before it. What is wrong with one
-        its refresh meets again, and tells."""
+        its refresh meets again, and reports."""
         catalog, found = self.sources.catalog, dict[str, UnchangedTable]()
         self.sources.publications.await_end()
         with ask_once(), catalog.one_state():
@@ -223,7 +223,7 @@ class Refresher:
     def _base_tables(
         self, dues: Iterable[tuple[str, Timestamp]]
     ) -> Iterator[tuple[Source, Timestamp]]:
-        """What these read, as it stands in their definitions."""
+        """What these read, according to their definitions."""
         for dt_id, t in dues:
             table = self.sources.catalog.by_id(dt_id)
             yield from ((source, t) for source in table.definition.sources) if table else ()
@@ -260,7 +260,7 @@ class Refresher:
             return bool(self._flags) or time.monotonic() < self._last_ended + within
 
     def running(self) -> dict[str, Callable[[], Progress]]:
-        """The refreshes that run here, by their query ids, each with what tells how far it is."""
+        """The refreshes that run here, by their query ids, each with its progress."""
         with self._lock:
             groups = list(self._flags)
             for group in groups:
@@ -278,7 +278,7 @@ class Refresher:
     def explain_choice(
         self, table: DynamicTable, t: Timestamp
     ) -> tuple[DynamicTable, Look, Choice]:
-        """What a refresh to `t` would find and do, upstream as it stands, and the table as it
+        """What a refresh to `t` would find and do, with upstream as it is, and the table as it
         would take it; nothing is recorded."""
         seen = look(
             self.sources,
@@ -313,7 +313,7 @@ class Refresher:
         return table
 
     def standing(self, table: DynamicTable) -> DynamicTable:
-        """The table as its log says that it stands."""
+        """The table in the state that its log has."""
         path = self.sources.layout.public(table.id)
         if table.sequence == 0 and not is_delta(path):
             return table
@@ -339,7 +339,7 @@ class Refresher:
 
     def _require_plan(self, table: DynamicTable) -> None:
         """DT-52xx where its owner may not run what Spark makes of its text now: of one that is not
-        understood the text does not tell what it reads."""
+        understood the text does not show what it reads."""
         if self.sources.catalog.rights().grants:
             with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
                 use_schema(spark, table.definition)
@@ -389,7 +389,7 @@ class Refresher:
     def _refused(
         self, table: DynamicTable, t: Timestamp, trigger: RefreshTrigger, query_id: str, e: DTError
     ) -> RefreshRecord:
-        """A refresh that failed before it began: it has a row of its own all the same."""
+        """A refresh that failed before it began: it has a row in the history all the same."""
         attempt = self.sources.catalog.begin(
             table.id, trigger, t, query_id, self.tuning.lease_seconds
         )
@@ -497,7 +497,7 @@ class Refresher:
         flag: CancelFlag,
         watch: Stopwatch,
     ) -> tuple[Definition, Outcome]:
-        """The refresh's commits, in a session of its own, and the definition that they are of."""
+        """The refresh's commits, in a separate session, and the definition that they are of."""
         compiling = watch.lap()
         with self.sessions.lease(table.warehouse, table.definition.settings) as spark:
             queued = watch.lap()
@@ -526,7 +526,7 @@ class Refresher:
     def _definition(
         self, spark: SparkSession, table: DynamicTable, seen: Look, choice: Choice
     ) -> tuple[DynamicTable, Definition]:
-        """The definition with its sources as they are; analysed anew where they are others.
+        """The definition with its sources as they are; analysed again where they have changed.
 
         An AUTO table whose sources or views now have no incremental form is FULL from here on.
         """

@@ -23,6 +23,6 @@ def list_anew(spark: SparkSession, definition: Definition) -> None:
 
 def use_schema(spark: SparkSession, definition: Definition) -> None:
     """Bare names that no frontier pins mean what they meant where the table was created; a
-    session of ours may stand in the schema of another table."""
+    session of ours may be in the schema of another table."""
     if spark.catalog.databaseExists(quote(definition.current_schema)):
         spark.sql(f"USE {quote(definition.current_schema)}")

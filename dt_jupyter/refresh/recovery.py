@@ -35,9 +35,9 @@ _log = logging.getLogger("dt_jupyter.refresh")
 
 
 def recover_table(catalog: Catalog, log: TableLog, table: DynamicTable) -> DynamicTable:
-    """The table as it stands after its log was asked; free where nothing was written since.
+    """The table as it is after its log was read; free where nothing was written since.
 
-    Log ahead: the commit stands, so the catalog follows. Log behind (restored, cut, another
+    Log ahead: the commit is valid, so the catalog follows. Log behind (restored, cut, another
     table), or rows written by something else: the next refresh reinitialises.
     """
     try:
@@ -60,7 +60,7 @@ def recover_table(catalog: Catalog, log: TableLog, table: DynamicTable) -> Dynam
 
 
 def recover_contents(sources: Sources, contents: Contents, table: DynamicTable) -> DynamicTable:
-    """The table as it stands after its files and its hidden stages were looked for: where they are
+    """The table as it is after its files and its hidden stages were looked for: where they are
     not what refreshes left, the next one reinitialises."""
     if table.needs_reinit is not None or table.frontier is None:
         return table
@@ -71,8 +71,8 @@ def recover_contents(sources: Sources, contents: Contents, table: DynamicTable) 
 
 
 def lost_of_own(sources: Sources, contents: Contents, table: DynamicTable) -> Reason | None:
-    """Why the table's own rows or hidden state are none to go on from. While nothing happened, a
-    `stat` for each folder and two for each log of a hidden stage."""
+    """Why a refresh cannot continue from the table's own rows or hidden state. While nothing
+    happened, a `stat` for each folder and two for each log of a hidden stage."""
     logs, layout = sources.logs, sources.layout
     stages = table.frontier.versions if table.frontier is not None else {}
     for ordinal in range(sum(s.startswith("stage:") for s in stages)):
@@ -90,7 +90,8 @@ def lost_of_own(sources: Sources, contents: Contents, table: DynamicTable) -> Re
 def _problem_of_stage(
     catalog: Catalog, logs: Logs, dt_id: str, ordinal: int, path: Path, expected: int
 ) -> Reason | None:
-    """Why a hidden stage is none to go on from; `expected` is the version that was left."""
+    """Why a refresh cannot continue from a hidden stage; `expected` is the version that was
+    left."""
     log = logs[str(path)]
     try:
         newest = log.version()
@@ -172,7 +173,7 @@ def restore_times(catalog: Catalog, log: TableLog, table: DynamicTable) -> None:
 def stage_standing(
     catalog: Catalog, logs: Logs, dt_id: str, ordinal: int, path: Path, app_id: str
 ) -> StageRow | None:
-    """Where a hidden stage stands: its own log is the truth; the catalog knows the frontier of
+    """The version of a hidden stage: its own log is the truth; the catalog knows the frontier of
     refreshes in which it did not change. None where it is not what refreshes left."""
     if not is_delta(path):
         return None

@@ -1,4 +1,4 @@
-"""A definition analysed anew, as its sources and views are now."""
+"""A definition analysed again, as its sources and views are now."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def define_anew(
     spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look, choice: Choice
 ) -> Defined | None:
     """The definition analysed over its sources at the frontier that was seen, where all rows are
-    computed and a source or view is another one or has other columns; else None."""
+    computed and a source or view was replaced or has other columns; else None."""
     if choice.action not in (RefreshAction.REINITIALIZE, RefreshAction.FULL):
         return None
     old = table.definition
@@ -42,8 +42,8 @@ def define_anew(
 
 
 def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
-    """Whether a table that is FULL though AUTO was asked for has other sources than when it became
-    that, all of which have versions. One that is to be mended is mended first."""
+    """Whether a table that is FULL though AUTO was requested has other sources than when it became
+    that, all with versions. One that is to be repaired is repaired first."""
     full = table.mode is RefreshMode.AUTO and table.effective_mode is RefreshMode.FULL
     versions = all(s.kind is not SourceKind.FOREIGN for s in seen.sources)
     moved = seen.invalid is not None or seen.evolved
@@ -53,7 +53,7 @@ def may_be_incremental(table: DynamicTable, seen: Look) -> bool:
 def define_as_asked(
     spark: SparkSession, definer: Definer, table: DynamicTable, seen: Look
 ) -> Defined:
-    """The definition in the mode that was asked for, over its sources at the frontier that was
+    """The definition in the mode that was requested, over its sources at the frontier that was
     seen, with the check at creation."""
     old = table.definition
     use_schema(spark, old)
@@ -70,14 +70,14 @@ def request_again(table: DynamicTable, mode: RefreshMode) -> DefinitionRequest:
 
 def _is_current(definer: Definer, table: DynamicTable, frontier: Frontier) -> bool:
     """Whether the columns of the sources are those that the definition was made over, where no
-    frontier of the table's own tells."""
+    frontier of the table itself shows."""
     return table.frontier is not None or definer.is_current(table.definition, frontier)
 
 
 def definition_now(
     defined: Defined | None, table: DynamicTable, seen: Look, choice: Choice
 ) -> Definition:
-    """The definition as it was analysed anew, or extended, else the table's, with its sources as
+    """The definition as it was analysed again, or extended, else the table's, with its sources as
     they are."""
     if defined is not None:
         return defined.definition

@@ -1,4 +1,4 @@
-"""Rows of equal content, told apart in Arrow: which are distinct, and which copies of them go."""
+"""Rows of equal content, identified in Arrow: which are distinct, and which copies of them go."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """What a change meets, reduced to what matters before Spark sees any of it.
 
-Rows that are at hand (changes, small tables, what was selected before) lose those that a condition
-leaves out, and those without a partner in what they are joined to; what is left selects the rows
-of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part of which
-nothing is left is no part of the statement. This is the semi-join reduction of Bernstein and Chiu
-(1981), over the members of each inner join, and the sides of an outer, semi or anti join as far as
-its rows are the same without those that are left out. What order says goes the same way
+Rows that are in memory (changes, small tables, what was selected before) lose those that a
+condition leaves out, and those without a partner in what they are joined to; what is left selects
+the rows of large tables, by a semi join of delta-rs, in the time that Spark takes to begin. A part
+without rows is not part of the statement. This is the semi-join reduction of Bernstein
+and Chiu (1981), over the members of each inner join, and the sides of an outer, semi or anti join
+as far as its rows are the same without those that are left out. What order says goes the same way
 (`order_bounds`).
 """
 
@@ -60,11 +60,11 @@ _NOTHING = (Literal("FALSE"),)
 
 @dataclass(frozen=True)
 class Tables:
-    """How rows are got at: `rows` those at hand of a scan (None: they are not); `select` those of
+    """How rows are read: `rows` those in memory of a scan (None: they are not); `select` those of
     a large table with some values in a column, and NULL if so (None: not that way); `comparable`
     the columns of a scan whose values Arrow compares as Spark does; `keys` the values of a column
     of a materialised relation. Of a scan with `many` rows those are better selected that are in an
-    interval of a column (`between`), whether or not all could be at hand; `columns` are some
+    interval of a column (`between`), whether or not all could be in memory; `columns` are some
     columns of all its rows."""
 
     rows: Callable[[Scan], pa.Table | None]
@@ -81,15 +81,15 @@ class Tables:
 @dataclass
 class Reduction:
     """The reduction of one stage's relations; `found` has the rows of every scan that was
-    replaced, by the id that stands for it, with the scan that it was."""
+    replaced, by the id that replaces it, with the original scan."""
 
     tables: Tables
     found: dict[str, tuple[Scan, pa.Table]] = field(default_factory=dict)
     _asked: dict[object, list[tuple[pa.ChunkedArray, pa.Table]]] = field(default_factory=dict)
     _left: dict[str, Scan] = field(default_factory=dict)
-    """Scans of large tables whose rows are not at hand yet, by the id that stands for each."""
+    """Scans of large tables whose rows are not in memory yet, by the id that replaces each."""
     _later: set[str] = field(default_factory=set)
-    """Those of them of which all rows may be had, but that are better selected."""
+    """Those of them whose rows may all be read, but that are better selected."""
     _columns: dict[str, frozenset[str]] = field(default_factory=dict)
     """What `tables.comparable` says of a scan, by its id: it is asked of the log."""
     _refused: set[_Narrowing | ChangeComparison] = field(default_factory=set)
@@ -101,7 +101,7 @@ class Reduction:
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(10**9)))
 
     def __call__(self, rel: Rel) -> Rel:
-        """The same rows from fewer; `is_nothing` tells where none is left."""
+        """The same rows from fewer; `is_nothing` says where none is left."""
         rel = self._marked(rel)
         narrowings, compared, firsts = _narrowings(rel), find_comparisons(rel), find_first_rows(rel)
         ordered = {c.scan.source for c in compared} | {f.scan.source for f in firsts}
@@ -122,10 +122,10 @@ class Reduction:
         left = self._without_empty(rel)
         return self._restored(left if left is not None else Filter(rel, _NOTHING))
 
-    # -- every scan by itself -------------------------------------------------------------------
+    # -- every scan separately -----------------------------------------------------------------
 
     def _marked(self, rel: Rel) -> Rel:
-        """Each scan under an id of its own: two of a table may keep different rows."""
+        """Each scan under a separate id: two of a table may keep different rows."""
         if not isinstance(rel, Scan):
             return rel.with_inputs(tuple(map(self._marked, rel.inputs)))
         mark = f"found_{next(self._numbers)}"
@@ -149,7 +149,7 @@ class Reduction:
             return self._left.get(rel.source, rel)
         return rel.with_inputs(tuple(map(self._restored, rel.inputs)))
 
-    # -- rows at hand ---------------------------------------------------------------------------
+    # -- rows in memory ------------------------------------------------------------------------
 
     def _sieve(self, rel: Rel, condition: Expr) -> bool:
         """Whether a condition needs no more looking at."""
@@ -197,7 +197,7 @@ class Reduction:
                 heappush(queue, (sum(sizes[1:]), next(self._numbers), narrow))
 
     def _sizes(self, narrow: _Narrowing) -> tuple[int, ...] | None:
-        """The rows that a narrowing is about; None where some are not at hand."""
+        """The rows that a narrowing is about; None where some are not in memory."""
         if not all(m in self.found for m in narrow.marks):
             return None
         return tuple(self.found[m][1].num_rows for m in narrow.marks)
@@ -208,7 +208,7 @@ class Reduction:
         return self._columns[mark]
 
     def _values_of(self, narrow: _Narrowing) -> pa.ChunkedArray | None:
-        """All distinct values that a column is joined to, where they are at hand and of its
+        """All distinct values that a column is joined to, where they are in memory and of its
         kind."""
         if not all(m in self.found for m in narrow.others):
             return None
@@ -225,7 +225,7 @@ class Reduction:
         mark = narrow.mark
         of = self.found[mark][0] if mark in self.found else self._left[mark]
         if narrow.name not in self._comparable(mark, of):
-            return None  # of lists, which such columns may have, Arrow tells no distinct ones
+            return None  # of lists, which such columns may have, Arrow finds no distinct ones
         if isinstance(narrow.by[0], str):
             keys = self.tables.keys(*narrow.by)
             return None if keys is None else pc.unique(keys)
@@ -278,7 +278,7 @@ class Reduction:
         return False
 
     def _read(self, scan: Scan, name: str, values: pa.ChunkedArray, nulls: bool) -> pa.Table | None:
-        """The rows of a scan with some values; what several select alike is read once."""
+        """The rows of a scan with some values; what several select is read once."""
         import pyarrow.compute as pc
 
         asked = (scan.source, scan.end, frozenset(n for _, n in scan.reads), name, nulls)
@@ -314,14 +314,14 @@ class Reduction:
             self._bound(mark, first.name, interval)
 
     def _compare(self, comparison: ChangeComparison) -> None:
-        """Rows at hand that compare alike with all of a change are left out."""
+        """Rows in memory that compare the same with all of a change are left out."""
         mark = comparison.scan.source
         interval = self._interval(comparison) if mark in self.found else None
         if interval is not None:
             self._bound(mark, comparison.name, interval)
 
     def _select_between(self, compared: Sequence[ChangeComparison]) -> bool:
-        """The rows that do not compare alike with all of a change come to hand; whether there are
+        """Loads the rows that do not compare the same with all of a change; whether there are
         any such."""
         for comparison in compared:
             mark = comparison.scan.source
@@ -346,7 +346,7 @@ class Reduction:
         return comparison.interval(change)
 
     def _bound(self, mark: str, name: str, interval: ValueInterval) -> bool:
-        """Whether a scan has only rows with values of the interval now, at hand."""
+        """Whether a scan has only rows with values of the interval now, in memory."""
         if mark in self.found:
             scan, rows = self.found[mark]
             if not is_of_kind(interval, rows[name].type):
@@ -479,7 +479,7 @@ class SemiJoin:
 
 
 def semi_joins(rel: Rel) -> tuple[SemiJoin, ...]:
-    """By what the rows that a relation reads can be reduced, once those are at hand."""
+    """By what the rows that a relation reads can be reduced, once those are in memory."""
     found = {SemiJoin(n.mark, n.name, _named(n)): None for n in _narrowings(rel)}
     return tuple(found)
 

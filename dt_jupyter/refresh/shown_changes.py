@@ -34,7 +34,7 @@ def count_shown(
     after: int,
     statistics: RefreshStatistics,
 ) -> RefreshStatistics:
-    """The statistics of a commit with the rows that came and went of those that are shown; the
+    """The statistics of a commit with the inserted and deleted rows among those that are shown; the
     log counts groups that a HAVING hides too."""
     if not hides_rows(log, after):
         return statistics
@@ -64,7 +64,7 @@ def _rows_before(log: TableLog, small: SmallTables, version: int | None, counted
 
 
 def _moved(spark: SparkSession, log: TableLog, small: SmallTables, version: int) -> tuple[int, int]:
-    """The rows that came and went by one commit."""
+    """The rows that one commit inserted and deleted."""
     import pyarrow.compute as pc
 
     plan = plan_changes(log, version - 1, version, file_diff=not is_connect(spark))

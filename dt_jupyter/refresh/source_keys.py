@@ -1,7 +1,7 @@
 """The declared keys of what a refresh reads: at its new end one row has each.
 
-A version that a refresh stands on was checked, so of the next one those keys alone are looked at
-that came since; where the change cannot be read, or the key is younger, all of them are.
+A version that a refresh has read was checked, so of the next one only those keys are checked
+that were added since; where the change cannot be read, or the key is younger, all of them are.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _had(log: TableLog, version: int, key: tuple[str, ...]) -> bool:
 @dataclass(frozen=True)
 class _Keys:
     """The key of a source at the version `new`, and the change since a version that had it; None:
-    all rows are looked at."""
+    all rows are checked."""
 
     log: TableLog
     new: int

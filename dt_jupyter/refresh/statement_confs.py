@@ -27,8 +27,8 @@ _PARTITION_ROWS = 50_000
 def plan_for(
     spark: SparkSession, *, heavy: bool, local: bool = False, changed: int = _REPLANNED_ROWS
 ) -> None:
-    """Re-planning between stages, which makes each a job of its own, pays for large work only, and
-    not where few rows changed: their joins are told what to send. A second task, or a job that
+    """Re-planning between stages, which makes each a separate job, pays for large work only, and
+    not where few rows changed: their joins know what to send. A second task, or a job that
     sends rows to tasks, pays for none of local rows alone."""
     adaptive = heavy and changed >= _REPLANNED_ROWS
     spark.conf.set("spark.sql.adaptive.enabled", "true" if adaptive else "false")

@@ -33,8 +33,8 @@ _MICRO = 1e-6
 
 
 def archive_snapshot(bench: Bench, name: Name, at: Moment, to: Path) -> Archive:
-    """A snapshot, pinned meanwhile, written to a folder that is not there yet, or empty; read again
-    and compared before the lake knows of it.
+    """A snapshot, pinned for the time, written to a folder that is not there yet, or empty; read
+    again and compared before the lake records it.
 
     Raises DT-1101, DT-3106, DT-41xx; DT-4113 for a folder that cannot take it.
     """

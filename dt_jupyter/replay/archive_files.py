@@ -1,4 +1,4 @@
-"""Archives: snapshots written elsewhere, each known to the lake by a small file of its own.
+"""Archives: snapshots written elsewhere, each known to the lake by a small file.
 
 An archive is a folder of `rows.parquet` and `archive.json`, which is written last and says all that
 is known of the rows. No VACUUM and no DROP reaches it.
@@ -50,7 +50,7 @@ class Archive:
     definition: str | None = field(default=None, repr=False)
 
     def holds(self, at: Moment) -> bool:
-        """Whether a point is in the interval of which it has the rows; a version of a table."""
+        """Whether a point is in the interval of its rows; a version of a table."""
         if at.time is not None:
             t = Timestamp(at.time.micros - 1) if at.before else whole_micro(at.time)
             return self.since <= t < self.until
@@ -121,7 +121,7 @@ class ArchiveIndex:
         (self._folder / f"{archive.id}.json").unlink(missing_ok=True)
 
     def list(self) -> Archives:
-        """All of them; one that cannot be read keeps nobody from the others."""
+        """All of them; one that cannot be read does not hide the others."""
         found, broken = [], []
         for path in sorted(self._folder.glob("*.json")) if self._folder.is_dir() else ():
             try:
@@ -133,7 +133,7 @@ class ArchiveIndex:
         return Archives(tuple(sorted(found, key=lambda a: (a.since, a.created))), tuple(broken))
 
     def find(self, name: Name, tables: Iterable[str], at: Moment) -> Archive | None:
-        """The newest archive that has a point of what bears the name now, or bore it."""
+        """The newest archive that has a point of what has the name now, or had it."""
         ids = tuple(sorted(tables))
         of = [a for a in self.list().found if a.name == name or (ids and a.tables == ids)]
         return next((a for a in reversed(of) if a.holds(at)), None)
@@ -173,7 +173,7 @@ def naming_archive(snapshots: Snapshots, name: Name | None, at: Moment) -> Itera
 
 
 def table_ids(snapshots: Snapshots, name: Name) -> tuple[str, ...]:
-    """The tables that a name reads in the end, by id; none where nothing bears it any more."""
+    """The tables that a name reads in the end, by id; none where nothing has it any more."""
     try:
         return tuple(s.table_id for s in snapshots.bases(whole(name), name.schema))
     except DTError as e:

@@ -1,4 +1,4 @@
-"""A dynamic table as it was defined and as it stood: its definitions, frontiers and commits."""
+"""The past of a dynamic table: its definitions, frontiers and commits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Past:
                 yield PastCommit(version, mark)
 
     def commit_of(self, version: int) -> PastCommit:
-        """The refresh whose rows a version has; DT-4109 where the log does not tell."""
+        """The refresh whose rows a version has; DT-4109 where the log does not show it."""
         found = next(self.commits(version), None)
         if found is None:
             raise error(

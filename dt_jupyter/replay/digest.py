@@ -1,7 +1,8 @@
 """The digest of a snapshot: the sum of its rows' hashes, so that a change moves it by its own rows.
 
-The sum knows no order and counts duplicates; equal digests mean equal rows but for a collision of
-128 bits. Source: multiset hashes (Clarke et al. 2003), with the content hash of `sql.hashing`.
+The sum does not depend on order and counts duplicates; equal digests mean equal rows except for a
+collision of 128 bits. Source: multiset hashes (Clarke et al. 2003), with the content hash of
+`sql.hashing`.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ EMPTY = BagDigest(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What came and went between two snapshots, by content: a row that ends as it began counts for
-    nothing. `bag` is their difference; the counts are None where a type has no hash."""
+    """What was inserted and deleted between two snapshots, by content: a row that ends as it began
+    counts for nothing. `bag` is their difference; the counts are None where a type has no hash."""
 
     inserted: int | None
     deleted: int | None

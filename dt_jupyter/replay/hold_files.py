@@ -20,7 +20,7 @@ SECURE_PATIENCE = 600.0
 
 @contextmanager
 def vacuum_lock(layout: Layout) -> Iterator[None]:
-    """Held by whoever secures versions, and by a vacuum from reading the holds to its last file:
+    """Held by code that secures versions, and by a vacuum from reading the holds to its last file:
     a version is then either held before the vacuum looks, or looked for after it is done."""
     from filelock import FileLock, Timeout
 

@@ -1,4 +1,4 @@
-"""The first rows of a table as it stands, with what became of them since a version of it."""
+"""The first rows of a table now, with their changes since a version of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast replays read: so many bytes a second, so that whoever writes has cores and disk."""
+"""How fast replays read: a number of bytes a second, so that writers have cores and disk."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STEP_SECONDS = 0.2
 
 @dataclass
 class Pace:
-    """One for all replays of an engine. While somebody is to notice nothing (`busy`), whoever reads
-    waits first, until what was read before is paid for; else nobody waits, and nothing is to be
-    paid. No pause saves up for later."""
+    """One for all replays of an engine. While other work is to be undisturbed (`busy`), a reader
+    waits first, until the time of what was read before has passed; else no one waits, and nothing
+    is to be paid. No pause saves up for later."""
 
     bytes_per_second: float
     busy: Callable[[], bool] = lambda: True
@@ -33,7 +33,7 @@ class Pace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def await_turn(self, size: int) -> None:
-        """Returns when so many bytes may be read. Raises `Cancelled` where the work of this thread
+        """Returns when `size` bytes may be read. Raises `Cancelled` where the work of this thread
         is not wanted any more."""
         with self._lock:
             if not self.busy():
@@ -53,7 +53,7 @@ class Pace:
 def paid_batches(
     batches: Iterable[pa.RecordBatch], paid: int, await_turn: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of which `paid` bytes were waited for already, as bytes of files: rows that are
+    """Batches; `paid` bytes of them were waited for already, as bytes of files: rows that are
     larger than their files wait for the rest."""
     for batch in batches:
         paid -= batch.nbytes

@@ -1,4 +1,4 @@
-"""A past refresh run again: its ΔQ on its own frontiers, beside what it committed.
+"""A past refresh run again: its ΔQ on its own frontiers, compared with what it committed.
 
 Nothing is written: the change that the refresh's own code computes is applied to the contents
 before it in a query, and the result compared with the contents after it.
@@ -86,7 +86,7 @@ class Delta:
 
 
 def row_lines(rows: RowChanges, moved: int) -> list[str]:
-    """A line for each row that is shown of so many that moved, alike ones below each other."""
+    """A line for each row that is shown of `moved` that moved, similar ones below each other."""
     signs = {"INSERT": "+", "DELETE": "−"}
     lines = [
         f"{signs[action]} {row_text(values)}" + (f" × {count}" if count > 1 else "")
@@ -179,7 +179,7 @@ def _is_asked_for(record: RefreshRecord, refresh: str | None, at: Timestamp | in
 def replay_refresh(
     bench: Bench, refresher: Refresher, table: DynamicTable, record: RefreshRecord
 ) -> RefreshReplay:
-    """Runs a refresh again. DT-4104 where what it read is gone, DT-4109 where it cannot be told."""
+    """Runs a refresh again. DT-4104 where what it read is gone, DT-4109 where it is unknown."""
     past = Past(refresher.sources, table)
     assert record.frontier is not None
     assert record.version is not None
@@ -194,7 +194,7 @@ def replay_refresh(
 
 
 def _old_frontier(past: Past, record: RefreshRecord, commit: PastCommit) -> Frontier | None:
-    """Where the dynamic table stood when the refresh began."""
+    """The frontier of the dynamic table when the refresh began."""
     records = past.records()
     place = next(i for i, r in enumerate(records) if r.query_id == record.query_id)
     if place + 1 < len(records):
@@ -308,7 +308,7 @@ class _Again:
     def _contents(
         self, spark: SparkSession, folder: Path, version: int, log: TableLog
     ) -> DataFrame:
-        """The public rows of a version; where its columns were others, in those of the
+        """The public rows of a version; where its columns were different, in those of the
         definition as far as they are the same."""
         stored = log.metadata(version).columns
         shown = where_visible(stored)
@@ -362,7 +362,7 @@ class _Again:
         stages: Compiled | None,
         folders: Mapping[str, Path],
     ) -> DataFrame:
-        """All rows by the query, and beside them those that were frozen: as they were before, or
+        """All rows by the query, and in addition those that were frozen: as they were before, or
         as another table gave them."""
         frozen = frozen_at(moved, self.new.data_timestamp)
         first = self.old is None
@@ -486,7 +486,7 @@ def _delta(spark: SparkSession, before: DataFrame, after: DataFrame, columns: Co
 
 
 def first_rows(both: DataFrame, columns: Columns) -> RowChanges:
-    """The first rows that moved, in an order of their own, of a frame of `moved_of`."""
+    """The first rows that moved, in a fixed order, of a frame of `moved_of`."""
     from pyspark.sql import functions as f
 
     order = hash_order(columns)

@@ -32,7 +32,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class QueryDiff:
-    """What lies between two queries that read the tables as they are now.
+    """The difference between two queries that read the tables as they are now.
 
     `text` is the change of a definition as a unified diff, `schema` that of the columns in words.
     `columns` are those that both have; by them `inserted` and `deleted` count the rows, by content

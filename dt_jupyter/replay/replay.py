@@ -125,8 +125,8 @@ class Step:
 class Replay:
     """A pinned walk over the snapshots of a name: iterate over it, or index it.
 
-    Steps are found when they are asked for, and kept, so that a walk that was interrupted goes on
-    where it was. A context manager; closed, it lets go of what it held, and raises DT-4108.
+    Steps are found when they are requested, and kept, so that a walk that was interrupted continues
+    where it was. A context manager; closed, it releases what it held, and raises DT-4108.
     """
 
     def __init__(
@@ -278,7 +278,7 @@ class Replay:
                 yield batch
 
     def _await_turn(self, size: int) -> None:
-        """Returns when so many bytes may be read. DT-4108 where the replay was closed meanwhile."""
+        """Returns when `size` bytes may be read. DT-4108 where the replay was closed."""
         self._bench.pace.await_turn(size)
         self._require_open()
 
@@ -360,7 +360,7 @@ class Replay:
     # -- closing ----------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Lets go of what it held; steps that were found stay."""
+        """Releases what it held; steps that were found stay."""
         with self._lock:
             if self._ended:
                 return
@@ -369,7 +369,7 @@ class Replay:
 
     @property
     def _ended(self) -> bool:
-        """An engine lets go of all that its replays held."""
+        """An engine releases all that its replays held."""
         return self._closed or self._bench.closed()
 
     def _require_open(self) -> None:
@@ -453,7 +453,7 @@ def _stop(
 ) -> Stop:
     """The version of each table at a point; the oldest is the oldest that is whole. Its time is
     the snapshot's own: a commit's, or a data timestamp; of several tables, and where the walk is
-    `stepped` by time, the one that was asked for."""
+    `stepped` by time, the one that was requested."""
     versions = snapshots.versions(bases, str(name), at)
     if at is OLDEST:
         oldest = {s.table_id: snapshots.oldest_retained(s) for s in bases}

@@ -1,4 +1,5 @@
-"""The newest time of which several dynamic tables speak: AT (COMMON), and consistent queries."""
+"""The newest time at which several dynamic tables have a version: AT (COMMON), and consistent
+queries."""
 
 from __future__ import annotations
 

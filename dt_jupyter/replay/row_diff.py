@@ -1,4 +1,4 @@
-"""The rows of a snapshot beside those of another one, as texts, each with what became of it."""
+"""The rows of a snapshot compared with those of another one, as texts, each with its change."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Marker:
                 option="against",
                 value=against,
                 problem="its columns differ, or cannot be compared",
-                hint="Look at both steps.",
+                hint="Compare both steps.",
             )
         columns = self.reader.columns(self.spark, step)
         moved, keys = self._moved(step, against, limit)
@@ -102,7 +102,7 @@ class Marker:
 
     def _change(self, step: int, since: int) -> tuple[DataFrame, int] | None:
         """The rows that came (weight 1) and went (−1), not consolidated, with the columns of a
-        key; by the log of a table where it tells, else both snapshots. None: nothing moved."""
+        key; by the log of a table where it has them, else both snapshots. None: nothing moved."""
         low, high = sorted((step, since))
         old, new = self.reader.at(low).only, self.reader.at(high).only
         if old is not None and new is not None:

@@ -1,7 +1,7 @@
 """Old rows in the schema of now: for each column of now an expression over those of then.
 
 Columns are followed as Delta knows them: by id where both schemas have ids, by the name in the
-files where then had none, by name where the table is another one now.
+files where then had none, by name where the table was replaced.
 Source: the table spec's time travel (projection by field id), and Delta's protocol, column mapping.
 """
 
@@ -43,7 +43,7 @@ def as_now(then: Metadata, now: Metadata, table: object = "the table") -> tuple[
     """The public columns of `now`, each as an expression over the columns of `then`.
 
     A column that came later is NULL, one that went is left out, a renamed one is followed, a
-    widened one is cast. DT-4105 where a column's type is another one, no widening of the old.
+    widened one is cast. DT-4105 where a column's type has changed, but not by widening.
     """
     return values_now(then, now, [f["name"] for f in _public(now)], table)
 
@@ -72,7 +72,7 @@ def values_now(
 
 
 def same_columns(then: Metadata, now: Metadata) -> dict[str, str]:
-    """The public columns of then that are still there, by the names that they bear now: followed
+    """The public columns of then that are still there, by the names that they have now: followed
     as their values are, so one that was dropped is not another of its name."""
     known = _matching(_public(then), then.id == now.id)
     pairs = ((known(field), field["name"]) for field in _public(now))
@@ -168,7 +168,7 @@ _NESTED = {"struct": _struct, "array": _array, "map": _map}
 
 
 def _alike(old: DeltaType, new: DeltaType, same_table: bool) -> bool:
-    """Whether values of the one are values of the other as they stand."""
+    """Whether values of the one are values of the other without a cast."""
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return bool(old == new)
     if old["type"] != new["type"]:

@@ -1,7 +1,7 @@
 """The rows of a snapshot as Arrow, in the same order every time, a bounded part in memory.
 
 A table's come by file, the oldest first, then by their position in it; those of another query, and
-on Spark Connect, sorted by their hashes, through files beside the pinned copies.
+on Spark Connect, sorted by their hashes, through files next to the pinned copies.
 
 Parts of a table are read one after the other, each by one core and when its turn has come.
 """
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PART_BYTES = 16 << 20
-"""Files of so many bytes are read at once."""
+"""Files of this number of bytes are read at once."""
 BATCH_ROWS = 65_536
 _FILE, _BLOCK, _ROW = hidden("file"), hidden("block"), hidden("index")
 AwaitTurn = Callable[[int], None]
-"""Returns when so many bytes may be read."""
+"""Returns when the given number of bytes may be read."""
 
 
 def table_batches(

@@ -89,7 +89,7 @@ class Snapshot:
     """A query at a point: every table that it reads, views looked through, by id.
 
     `data_time` is the time at which its rows are those of the query: a dynamic table's data
-    timestamp, else the time that was asked for, or that of the newest commit among its tables.
+    timestamp, else the time that was requested, or that of the newest commit among its tables.
     """
 
     subject: str
@@ -229,7 +229,7 @@ class Snapshots:
 
     def read_at(self, source: Source, version: int, asked: Timestamp | None = None) -> ReadAt:
         """When the rows of a version are those of the table; of a dynamic table its newest data
-        timestamp that it was asked for, or that it has."""
+        timestamp that was requested, or that it has."""
         log = self.log(source)
         if source.kind is SourceKind.DYNAMIC_TABLE:
             t = self._data_timestamp(source, log, version, asked)

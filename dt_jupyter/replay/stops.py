@@ -30,8 +30,8 @@ def stops_between(
 ) -> tuple[Stop, ...]:
     """The stops from `start` to `end`, both included.
 
-    With `every`, times so many seconds apart. Else of a table alone each version, of a dynamic
-    table alone each data timestamp, of a query each time at which one of its tables moved.
+    With `every`, times at that distance in seconds. Else of a table alone each version, of a
+    dynamic table alone each data timestamp, of a query each time at which one of its tables moved.
     DT-3101 for an end before its start, DT-1004 for more than MOST_STOPS.
     """
     if end.time < start.time or any(end.versions[t] < v for t, v in start.versions.items()):

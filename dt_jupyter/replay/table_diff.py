@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Diff:
-    """What lies between two snapshots of a name, `old` and `new`.
+    """The difference between two snapshots of a name, `old` and `new`.
 
     `text` is the change of a dynamic table's defining query as a unified diff, "" for none;
     `schema` what changed of the columns, in words. `inserted` and `deleted` count rows by

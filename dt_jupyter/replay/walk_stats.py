@@ -110,7 +110,7 @@ class Reader:
         return found
 
     def _readable(self, number: int) -> tuple[int | None, list[CommitFacts]]:
-        """The last stop up to which the change feed tells all, and the commits up to there; a
+        """The last stop up to which the change feed has all, and the commits up to there; a
         column that only moved has another place in the rows too."""
         table, schema = self._table(number), self._table(number - 1).then.schema_string
         id_ = table.source.table_id

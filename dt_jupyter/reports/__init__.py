@@ -1,4 +1,4 @@
-"""Values that tell of the graph, lineage, explanations and verifications; no picture."""
+"""Values about the graph, lineage, explanations and verifications; no pictures."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""What happens to the tables of a lake, told to who listens: refreshes, deliveries, and changes of
+"""What happens to the tables of a lake, sent to listeners: refreshes, deliveries, and changes of
 the graph.
 
-All is read from the catalog, so what another process does is told in the same way. Without a
+All is read from the catalog, so what another process does is reported in the same way. Without a
 listener there is no thread, and a refresh does no more than it would.
 """
 
@@ -50,7 +50,7 @@ class Event:
 
 Listener = Callable[[Event], None]
 RunningRefreshes = Callable[[], Mapping[str, Callable[[], Progress]]]
-"""The refreshes that run in this process, by query id, each with what tells how far it is."""
+"""The refreshes that run in this process, by query id, each with its progress."""
 
 
 @coded("dt.events.")
@@ -88,17 +88,17 @@ class Events:
         return lambda: self._stop(own)
 
     def changed(self) -> None:
-        """What is seen of the lake is another from now on, though it is as it was: of another
+        """The visible part of the lake changes from now on, though the lake does not: for another
         role."""
         self._tell(self._listeners, Event(Happened.CHANGED, self._clock.now()))
 
     @property
     def heard(self) -> bool:
-        """Whether somebody listens."""
+        """Whether there are listeners."""
         return bool(self._listeners)
 
     def close(self) -> None:
-        """Nobody is told anything any more."""
+        """No listener is called any more."""
         with self._lock:
             told, self._closed = [*self._closed.values()], {}
             watch = self._end()

@@ -111,7 +111,7 @@ def explain_table(
 def _tree(
     refresher: Refresher, table: DynamicTable, compiled: Compiled, seen: Look
 ) -> tuple[PlanNode, ...]:
-    """The tree with the rows of sources and stages as their logs tell them."""
+    """The tree with the rows of sources and stages from their logs."""
     layout, logs = refresher.sources.layout, refresher.sources.logs
     columns = refresher.small.columns
     sizes = source_sizes(logs, seen, columns)

@@ -31,8 +31,8 @@ def few_rows_sentence(decision: WayDecision) -> str:
     """Whether a statement needs Spark, and why: by what of it is not evaluated without it, or by
     its size."""
     if decision.is_here:
-        return "Of few rows, all at hand, this is evaluated without Spark."
-    few = "Of few rows, too, this" if decision.for_any_rows else "This"
+        return "With few rows, all in memory, this is evaluated without Spark."
+    few = "With few rows, too, this" if decision.for_any_rows else "This"
     return f"{few} is evaluated by Spark: {decision.reason}."
 
 
@@ -101,7 +101,7 @@ class Verification:
     """Whether a dynamic table equals its query at its data timestamp (delayed view semantics).
 
     `difference` is None where it does, else a sentence about the first rows that differ; `rows`
-    counts the table's rows, all of which were compared. `wrong` is the first row that is not as
+    counts the table's rows, which were all compared. `wrong` is the first row that is not as
     it should be: "too many" or "missing", and its values. `tolerance` is the relative one within
     which floats were found equal, 0 where all rows are equal exactly. `note` says why the next
     refresh cannot do what this one did, where a source has lost a column since.

@@ -1,4 +1,4 @@
-"""Functions of the user's in an exported script: those of SQL as statements, those of Python as the
+"""User functions in an exported script: those of SQL as statements, those of Python as the
 text that registers them again."""
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _BARE = re.compile(r"[\s()`]")
 @dataclass(frozen=True)
 class FailureReport:
     """What a refresh met: its code, sentence and hint; the place of the failing expression in the
-    table's `query`, None where it is not found there; the first row of which it has no value; and
+    table's `query`, None where it is not found there; the first row without a value; and
     what to do next."""
 
     name: Name

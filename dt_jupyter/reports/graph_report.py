@@ -1,4 +1,4 @@
-"""The graph as it stands: tables, views, dynamic tables with their hidden stages, streams, sinks,
+"""The present graph: tables, views, dynamic tables with their hidden stages, streams, sinks,
 tasks.
 
 From the catalog, the logs and what is compiled already: no Spark job, and no analysis.
@@ -95,7 +95,7 @@ class Nodes:
         return GraphReport(self._told(drawn), tuple(drawn.edges), now)
 
     def _told(self, drawn: _Drawing) -> tuple[GraphNode, ...]:
-        """The nodes; what is in quarantine says so, and what nobody can read is a node too."""
+        """The nodes; what is in quarantine says so, and what cannot be read is a node too."""
         nodes = {str(name): node for name, node in drawn.nodes.items()}
         for q in self._catalog.quarantine.all():
             kind = _KINDS.get(q.kind)
@@ -143,7 +143,7 @@ class Nodes:
             return None
 
     def files(self, path: str | None) -> str | None:
-        """Of a source that is files, how many of which folder its newest list has."""
+        """For a source that is files, the number and folder of the files in its newest list."""
         try:
             return self.refresher.sources.describe_source(path)
         except LakeError:
@@ -190,7 +190,7 @@ class Nodes:
 
 
 def _standing(table: DynamicTable, waits: Mapping[str, Reason]) -> Reason | None:
-    """Why it does not go on; that somebody suspended it is no trouble of its own."""
+    """Why it does not continue; a suspension by a user is not a problem of the table."""
     own = table.scheduling_reason
     return own if own is not None and own.code == TOO_MANY_FAILURES else waits.get(table.id)
 

@@ -29,8 +29,8 @@ class LintProblem:
 
 @dataclass(frozen=True)
 class LintReport:
-    """The problems of a text by their places; `unchecked` says of which statements only the syntax
-    was looked at, and why."""
+    """The problems of a text by their places; `unchecked` says for which statements only the syntax
+    was checked, and why."""
 
     text: str
     problems: tuple[LintProblem, ...]

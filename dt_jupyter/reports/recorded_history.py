@@ -1,8 +1,8 @@
-"""What a lake's own logs tell of its transactions, for the checker of histories.
+"""What a lake's own logs have of its transactions, for the checker of histories.
 
 Each commit that changed rows is a write, and those of one transaction have its id; each commit of a
 refresh derives a version from those of its frontier; what consumed streams has read their sources
-as far as its commits say. What is no change of rows, as OPTIMIZE, makes no version: it is the last
+as far as its commits say. What does not change rows, as OPTIMIZE, makes no version: it is the last
 one before that had other rows.  Source: reliability, section 5.
 """
 
@@ -60,7 +60,7 @@ class _Step:
 def read_lake_history(
     catalog: Catalog, logs: Logs, layout: Layout, queries: Iterable[tuple[Timestamp, Isolation]]
 ) -> TransactionHistory:
-    """The history of a lake, and of the queries that are told with the time at which each read.
+    """The history of a lake, and of the queries that are given with the time at which each read.
 
     Tables are those made through the engine, what dynamic tables read, and these themselves.
     Transactions are named by their commits (`orders@5`), by their ids, or `query 3`.
@@ -130,7 +130,7 @@ def _queried(
 
 
 def _ordered(steps: Sequence[_Step]) -> Iterator[_Step]:
-    """By time, but each after what it reads: clocks of tables may tell the same millisecond."""
+    """By time, but each after what it reads: clocks of tables may have the same millisecond."""
     makers = {step.made: step for step in steps if step.made is not None}
     done: set[int] = set()
     for step in sorted(steps, key=lambda s: s.time):

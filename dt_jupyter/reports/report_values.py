@@ -33,7 +33,7 @@ from dt_jupyter.schedule import (
 
 @dataclass(frozen=True, order=True)
 class StageName:
-    """A hidden stage of a dynamic table; its text is no table's name, since it has blanks that
+    """A hidden stage of a dynamic table; its text is not a table's name, since it has blanks that
     are not quoted."""
 
     of: Name
@@ -62,7 +62,7 @@ class GraphNode:
     """A table, view, stream, sink, task, hidden stage or dynamic table; of the last, its standing,
     its last refresh, its lag in seconds now, the lag it is held to (DOWNSTREAM resolved), and how
     far the refresh is that runs. `problem` says why it is in quarantine, `standing` why it cannot
-    go on, or what upstream of it keeps it from that. `files` says of what a source consists that
+    continue, or what upstream of it prevents that. `files` says of what a source consists that
     is files of another format."""
 
     name: NodeName
@@ -151,7 +151,7 @@ class LagReport:
 
 @dataclass(frozen=True)
 class FrontierReport:
-    """On which version of which source a dynamic table stands; `newest` are the versions that the
+    """Which version of which source a dynamic table has read; `newest` are the versions that the
     sources have now (None: unknown), `data_timestamps` those that it can be read at, newest
     first."""
 

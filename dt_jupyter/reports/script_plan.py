@@ -1,4 +1,4 @@
-"""What a script of definitions would change of a lake: told before it is applied, and after."""
+"""What a script of definitions would change in a lake: shown before it is applied, and after."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlannedAction(StrEnum):
     ADD = "add"
     CHANGE = "change"
     REPLACE = "replace"
-    """Dropped, and made again."""
+    """Dropped, and recreated."""
     REMOVE = "remove"
     LEAVE = "leave"
     """In the lake, and not in the script."""
@@ -43,12 +43,12 @@ _SIGNS = {
 @dataclass(frozen=True, repr=False)
 class PlannedChange:
     """An object of the script or of the lake: `kind` as in `dynamic table`, `differs` says what is
-    another, `rows` what becomes of its rows ("" where it has none of its own), and `affects` the
+    another, `rows` whether its rows are kept ("" where it has none), and `affects` the
     dynamic tables downstream of it.
 
     `text` are the lines of its text that differ, with some around them, each after `+ `, `- ` or
-    two spaces; `columns` those that come, go or change (`+ total double`); `costs` what becomes of
-    the streams, sinks, views and tables that read it.
+    two spaces; `columns` those that are added, dropped or changed (`+ total double`); `costs` the
+    effect on the streams, sinks, views and tables that read it.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class PlannedChange:
 @dataclass(frozen=True, repr=False)
 class ScriptPlan:
     """What a script would change; nothing has been done. `steps` are the statements that apply it,
-    `state` tells the definitions of the lake that it was made for."""
+    `state` identifies the definitions of the lake that it was made for."""
 
     changes: tuple[PlannedChange, ...]
     steps: tuple[str, ...]

@@ -1,4 +1,5 @@
-"""Sinks as they stand: what they delivered last, and how far the store is behind the source."""
+"""The present state of sinks: what they delivered last, and how far the store is behind the
+source."""
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ class SinkReports:
         return self.one(found, now, 1) if found is not None else None
 
     def one(self, sink: Sink, now: Timestamp, deliveries: int = DELIVERIES) -> SinkReport:
-        """With so many of its deliveries."""
+        """With a number of its deliveries."""
         return self._report(sink, self._paths(), now, deliveries)
 
     def _paths(self) -> dict[Name, str]:
@@ -130,7 +131,7 @@ class SinkReports:
                 return self._of_stream(sink, delivered, now)
             log, newest = self._newest(sink, paths)
             return version, newest, *_behind(log, version, newest, now)
-        except (DTError, LakeError):  # whoever delivers it says what is wrong with it
+        except (DTError, LakeError):  # its delivery reports what is wrong with it
             return version, newest, None, None
 
     def _of_stream(self, sink: Sink, delivered: Mapping[str, int], now: Timestamp) -> _Standing:
@@ -155,7 +156,7 @@ class SinkReports:
         """The log of a source, and its newest version; DT-6151, DT-2101 where it has none."""
         table = self.sources.catalog.get(sink.source)
         path = paths.get(sink.source, "") if table is None else ""
-        if not path or not is_delta(path):  # only the session knows where it lies, if there is one
+        if not path or not is_delta(path):  # only the session knows where it is, if there is one
             at = self.deliveries.source_of(sink).look()
             return at.log, at.version
         log = self.sources.logs[path]

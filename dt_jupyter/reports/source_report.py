@@ -48,7 +48,7 @@ class SourceReports:
     refresher: Refresher
 
     def one(self, name: Name, graph: GraphReport) -> SourceReport:
-        """DT-1101 for a name that nothing bears, or a dynamic table."""
+        """DT-1101 for a name that nothing has, or a dynamic table."""
         catalog = self.refresher.sources.catalog
         readers = _readers(name, graph)
         for view in catalog.views():

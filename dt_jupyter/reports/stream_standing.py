@@ -1,4 +1,5 @@
-"""Streams as they stand: where they are, what waits for them, whether they can still be read."""
+"""The present state of streams: their offsets, what waits for them, whether they can still be
+read."""
 
 from __future__ import annotations
 

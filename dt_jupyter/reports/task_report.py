@@ -1,4 +1,5 @@
-"""Tasks as they stand: when one runs next, what became of its runs, what it reads and writes."""
+"""The present state of tasks: when one runs next, the outcomes of its runs, what it reads and
+writes."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class TaskReport:
             return f"after {', '.join(map(str, self.task.after))}"
         if self.task.triggered:
             return "when its condition holds"
-        return str(self.task.schedule) if self.task.schedule is not None else "by hand"
+        return str(self.task.schedule) if self.task.schedule is not None else "manual"
 
     @property
     def problem(self) -> str | None:
@@ -104,7 +105,7 @@ def _report(task: Task, runs: Iterable[TaskRun], now: Timestamp) -> TaskReport:
 
 @text_cache("flows of tasks", 4)
 def task_flow(body: str, condition: str | None, schema: str) -> TaskFlow:
-    """What a task reads and writes, as far as the texts tell; nothing of a body that is no longer
+    """What a task reads and writes, as far as the texts show; nothing of a body that is no longer
     read."""
     asked = parse_condition(condition).streams if condition else ()
     names = [qualified_name(name, schema) for name in asked]

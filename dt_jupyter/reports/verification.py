@@ -46,7 +46,7 @@ def verify(
     """Compares all rows by content hash; what differs is compared value by value, floats within
     a relative tolerance of 1e-9. Where a source lost a column that the query uses, its rows are
     still compared as they were, and the note says so. DT-2101 before initialisation; where files
-    are gone, DT-2115 of its own, DT-4104 or DT-2114 of a source as it was read, DT-2102 for one
+    are gone, DT-2115 for its own, DT-4104 or DT-2114 of a source as it was read, DT-2102 for one
     that is gone itself."""
     if table.frontier is None or table.version is None:
         raise error("DT-2101", name=table.name)
@@ -130,7 +130,7 @@ def _live(definition: Definition, frontier: Frontier, stored: str) -> tuple[str,
 
 
 def _noted(spark: SparkSession, found: Verification, frozen: str | None) -> Verification:
-    """Frozen rows are none of the query's, so that nothing is compared with them."""
+    """Frozen rows are not the query's, so that they are not compared."""
     if frozen is None:
         return found
     rows = spark.sql(f"SELECT count(*) FROM {frozen}").collect()[0][0]
@@ -165,7 +165,7 @@ def verify_at(
     version: int,
 ) -> Verification:
     """A version that is retained against the defining query of its time, at its data timestamp
-    `t`. DT-4104 where what either reads is gone, DT-4109 where it cannot be told."""
+    `t`. DT-4104 where what either reads is gone, DT-4109 where it is unknown."""
     past = Past(refresher.sources, table)
     frontier = past.frontier_at(t, version)
     definition = past.definition_of(past.commit_of(version))

@@ -52,7 +52,7 @@ class Wait:
 
     @property
     def is_held(self) -> bool:
-        """Whether it waits for somebody to do something, and not for a refresh to end."""
+        """Whether it waits for a user's action, and not for a refresh to end."""
         return self.reason.code in _HELD
 
 
@@ -149,7 +149,7 @@ def _turn(
     node: Node, ticks: _Ticks, needed: _Ticks, this: _Round
 ) -> tuple[Timestamp, Skip | Wait | None]:
     """The tick whose turn it is, and what upstream says to it (None: it may begin). The oldest
-    goes first; one that no consumer needs is passed by when it cannot be had any more."""
+    goes first; one that no consumer needs is skipped when it is not available any more."""
     *older, newest = sorted(ticks)
     for t in older:
         decision = _upstream(node, t, this)
@@ -200,7 +200,7 @@ def _upstream(node: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
 
 def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wait | None:
     done = this.done[upstream.id]
-    if done >= t and upstream.running != t:  # else nothing can have come of it yet
+    if done >= t and upstream.running != t:  # else it cannot have an outcome yet
         outcome = this.state.outcome(upstream.id, t)
         if outcome is RefreshState.SUCCEEDED:
             return None
@@ -218,8 +218,8 @@ def _behind(node: Node, upstream: Node, t: Timestamp, this: _Round) -> Skip | Wa
 
 
 def _lost(upstream: Node, outcome: RefreshState, t: Timestamp, this: _Round) -> str:
-    """What a table below is told: what came of the one that it reads, and of which one further up,
-    with the error there."""
+    """The reason for a downstream table: the outcome of the one that it reads, and of which one
+    further up, with the error there."""
     root = _root(upstream, t, this)
     told = f"The refresh of {upstream.name} to {t.words} is {outcome}"
     if root.id != upstream.id:

@@ -12,7 +12,7 @@ from dt_jupyter.schedule.simulate import Simulation
 from dt_jupyter.schedule.state import Node, Slots, State
 
 MOST_PERIODS = 40
-"""Of the dynamic table that is asked for; fewer where those around it are refreshed more often."""
+"""Of the dynamic table that is requested; fewer where those around it are refreshed more often."""
 _MOST_TICKS = 200
 _FEWEST_PERIODS = 3
 _MOST_NODES = 50
@@ -47,9 +47,9 @@ def foretell(
     """The dynamic table `dt` (an id) from now on, with what is upstream and downstream of it, all
     of it fresh now, and its other settings as they are.
 
-    `target_lag` and `seconds` (that its refresh lasts) stand for its own; data arrives at the
+    `target_lag` and `seconds` (that its refresh lasts) replace its own; data arrives at the
     sources every `interval` seconds (None: before each tick); `concurrency` is its warehouse's.
-    DT-1003 where it is refreshed for nobody: DOWNSTREAM, and nothing reads it.
+    DT-1003 where it is never refreshed: DOWNSTREAM, and nothing reads it.
     """
     nodes = {n.id: _fresh(n, now) for n in _around(state.nodes, dt)}
     own = nodes[dt]

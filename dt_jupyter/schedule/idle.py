@@ -1,4 +1,4 @@
-"""The times in which no scheduler ran, whichever process would have had one."""
+"""The times in which no scheduler ran, in any process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def idle_times(
     runs: Iterable[SchedulerRun], now: Timestamp
 ) -> tuple[tuple[Timestamp, Timestamp], ...]:
     """Between the runs, and since the last one, in order; nothing is known of the time before the
-    first. A run that has not ended and was seen a moment ago goes on."""
+    first. A run that has not ended and was seen a moment ago is running."""
     found: list[tuple[Timestamp, Timestamp]] = []
     covered: Timestamp | None = None
     for run in sorted(runs, key=lambda run: run.began):

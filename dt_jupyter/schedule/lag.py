@@ -22,7 +22,7 @@ from dt_jupyter.model import (
 )
 
 SAMPLES = 32
-"""An estimate looks at so many of the newest refreshes."""
+"""An estimate uses this number of the newest refreshes."""
 QUANTILE = 0.9
 _DATA = frozenset((RefreshAction.INCREMENTAL, RefreshAction.FULL))
 

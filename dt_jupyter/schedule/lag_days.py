@@ -53,7 +53,7 @@ class LagFigures:
 
     def __str__(self) -> str:
         if self.mean is None:
-            return f"{self.begin.words}: nothing to tell"
+            return f"{self.begin.words}: no data"
         within = "" if self.within is None else f", within target {self.within:.2%} of the time"
         return (
             f"{self.begin.words}: mean {self.mean:,.1f} s, p50 {self.p50:,.1f} s, "
@@ -151,7 +151,7 @@ def lag_over_days(
     days: float,
     idle: Sequence[tuple[Timestamp, Timestamp]] = (),
 ) -> LagDays:
-    """Of (end, data timestamp) of the successful refreshes of so many days, and of the last one
+    """Of (end, data timestamp) of the successful refreshes of a number of days, and of the last one
     before."""
     since = now.plus(-days * DAY_SECONDS)
     done = sorted((e.since(since), d.since(since)) for e, d in commits)

@@ -58,7 +58,7 @@ def late_cause(dt_id: str, lake: LakeStanding) -> LateCause | None:
 
 @dataclass(frozen=True)
 class _Problem:
-    """What somebody has to change at a table; `sentence` goes on after the table's name."""
+    """What a user has to change at a table; `sentence` follows the table's name."""
 
     code: str
     sentence: str
@@ -80,7 +80,7 @@ def _problem(node: Node, lake: LakeStanding) -> _Problem | None:
         resume = Remedy(RemedyKind.RESUME_WAREHOUSE, node.warehouse)
         return _Problem(_RESTS, f"waits for warehouse {node.warehouse}, which rests.", (resume,))
     if not node.scheduler_enabled:
-        return _Problem("NOT_SCHEDULED", "is refreshed by hand only.", (Remedy(_REFRESH, name),))
+        return _Problem("NOT_SCHEDULED", "is refreshed manually only.", (Remedy(_REFRESH, name),))
     return None
 
 
@@ -133,7 +133,7 @@ def _delay(node: Node, lake: LakeStanding) -> LateCause:
     if lake.session_end is not None:
         return _cause("SESSION_ENDED", f"The Spark session has ended: {lake.session_end}.", name)
     if not lake.scheduled:
-        sentence = "No scheduler runs: nothing is refreshed by itself."
+        sentence = "No scheduler runs: nothing is refreshed automatically."
         start = Remedy(RemedyKind.START_SCHEDULER)
         return LateCause("NO_SCHEDULER", sentence, None, (start, Remedy(_REFRESH, name)))
     return _slow(node, lake) or _waiting(node, lake) or _cause("DUE", _DUE, name, _REFRESH)

@@ -18,7 +18,7 @@ from dt_jupyter.schedule.state import Node, Slots, node_of, slots_of, upstream_f
 
 @dataclass(frozen=True, slots=True)
 class _Root:
-    """The table that holds others back, by what, and how they are told so."""
+    """The table that holds others back, by what, and the sentence about it."""
 
     id: str
     code: str
@@ -32,7 +32,7 @@ class _Root:
 
 def held_back(nodes: Iterable[Node]) -> dict[str, Reason]:
     """By id, for nodes upstream first: why a table waits for one upstream of it that does not
-    move by itself. Those that do not wait are absent."""
+    move without help. Those that do not wait are absent."""
     roots: dict[str, _Root] = {}
     held: dict[str, Reason] = {}
     for node in nodes:
@@ -50,7 +50,7 @@ def _own(node: Node) -> _Root | None:
         why = f": {node.suspension}" if node.suspension else "."
         return _Root(node.id, "UPSTREAM_SUSPENDED", node.name, f"is suspended{why}")
     if not node.scheduler_enabled:
-        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is refreshed by hand only.")
+        return _Root(node.id, "UPSTREAM_NOT_SCHEDULED", node.name, "is refreshed manually only.")
     return None
 
 
@@ -93,7 +93,7 @@ def _stopped(node: Node) -> str:
 
 
 def obstacles_in(catalog: Catalog) -> Mapping[str, Reason]:
-    """By id, of the tables that the scheduler would refresh, as the catalog stands."""
+    """By id, of the tables that the scheduler would refresh, by the present catalog."""
     tables = catalog.list()
     by_name = {table.name: table.id for table in tables}
     nodes = [node_of(table, by_name) for table in tables]

@@ -106,6 +106,6 @@ def _smallest(
         smallest = current.seconds
     sentence = (
         f"The target lag of {target_lag:g} s cannot be kept: a refresh takes {duration:.3g} s and "
-        f"begins {wait:.3g} s after its tick. Ticks are {smallest:g} s apart."
+        f"begins {wait:.3g} s after its tick. A tick comes every {smallest:g} s."
     )
     return Period(smallest, False, Reason("LAG_NOT_ATTAINABLE", sentence))

@@ -16,7 +16,7 @@ target lag, so that a small lag is not given up unseen."""
 
 def effective_lags(nodes: tuple[Node, ...]) -> dict[str, float]:
     """By id, for nodes upstream first: its own lag, or for DOWNSTREAM the smallest of its active
-    consumers'. One that nobody needs is absent."""
+    consumers'. One without consumers is absent."""
     lags: dict[str, float] = {}
     needed: dict[str, float] = {}
     for node in reversed(nodes):

@@ -68,7 +68,7 @@ class Simulation:
             self._plan_is_old = True
 
     def run(self, until: Timestamp) -> None:
-        """Go on until a moment; refreshes that run then still run after."""
+        """Advance to a moment; refreshes that run then still run after."""
         while True:
             state = self._settle()
             wake = next_wake(state, self.now)
@@ -126,7 +126,7 @@ class Simulation:
         while self._ending and self._ending[0][0] <= self.now:
             _, _, start, began = heapq.heappop(self._ending)
             dt, t = start.dt, start.data_timestamp
-            tried = self._nodes[dt].attempted  # a later tick, if one was skipped meanwhile
+            tried = self._nodes[dt].attempted  # a later tick, if one was skipped since
             self.set(dt, running=None, since=None, attempted=max(t, tried) if tried else t)
             if self.fails(dt, t):
                 self._fail(dt)

@@ -21,7 +21,7 @@ from dt_jupyter.schedule.lag import estimate_times
 from dt_jupyter.schedule.periods import Period
 
 OutcomeAt = Callable[[str, Timestamp], RefreshState | None]
-"""What came of a dynamic table (by id) at a data timestamp; None: nothing yet."""
+"""The outcome of a dynamic table (by id) at a data timestamp; None: not yet."""
 ErrorAt = Callable[[str, Timestamp], str | None]
 """What the refresh of a dynamic table (by id) to a data timestamp failed with; None: nothing."""
 
@@ -34,8 +34,8 @@ def _no_error(dt_id: str, t: Timestamp) -> None:
 class Node:
     """A dynamic table as the scheduler sees it; lags, waits and durations in seconds.
 
-    `attempted` is the newest tick that the scheduler is done with, whatever came of it; `running`
-    the data timestamp of the refresh that runs, whoever asked for it, and `since` its start;
+    `attempted` is the newest tick that the scheduler is done with, whatever its outcome; `running`
+    the data timestamp of the refresh that runs, whatever its trigger, and `since` its start;
     `wait` and `duration` are estimates from its history, None before there is one; `probed` is the
     tick at which its sources were found changed while its warehouse was suspended. `period` is
     filled by `planned`. `suspension` says why it is suspended. `logs` are the paths of the base
@@ -79,7 +79,7 @@ class Node:
 
     @property
     def settled(self) -> Timestamp | None:
-        """The newest data timestamp of which it is known what came; None before the first."""
+        """The newest data timestamp with a known outcome; None before the first."""
         if self.data_timestamp is None or self.attempted is None:
             return self.data_timestamp or self.attempted
         return max(self.data_timestamp, self.attempted)
@@ -87,7 +87,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """A warehouse as the scheduler sees it: so many refreshes at once."""
+    """A warehouse as the scheduler sees it: a number of refreshes at once."""
 
     name: str
     limit: int
@@ -96,7 +96,7 @@ class Slots:
 
     @property
     def rests(self) -> bool:
-        """Whether work waits for somebody to resume it."""
+        """Whether work waits for a user to resume it."""
         return self.suspended and not self.auto_resume
 
 
@@ -108,7 +108,7 @@ def slots_of(warehouse: Warehouse) -> Slots:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that a decision depends on, but for the time. `tasks` run in each warehouse beside
+    """All that a decision depends on, except for the time. `tasks` run in each warehouse next to
     refreshes."""
 
     nodes: tuple[Node, ...]
@@ -155,7 +155,7 @@ def upstream_first(nodes: Iterable[Node]) -> tuple[Node, ...]:
 
 
 class StateReader:
-    """The scheduler's state from the catalog, with estimates read anew only where rows have come:
+    """The scheduler's state from the catalog, with estimates read again only where rows were added:
     a refresh that found nothing new says little of the next one that does."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -213,8 +213,8 @@ class StateReader:
 
 def node_of(dt: DynamicTable, by_name: Mapping[Name, str], **known: Any) -> Node:
     """The node of a dynamic table, and what else is `known` of it. `by_name` has the ids of all
-    live ones: an upstream is who bears its name now, so one that was dropped and made anew, or that
-    took a table's name, is followed."""
+    live ones: an upstream is the table with its name now, so one that was dropped and recreated, or
+    that took a table's name, is followed."""
     kind = SourceKind.DYNAMIC_TABLE
     sources = [s for s in dt.definition.sources if s.kind is kind or s.name in by_name]
     return Node(

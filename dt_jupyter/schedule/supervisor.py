@@ -23,7 +23,7 @@ class Supervisor:
 
     @property
     def stopped(self) -> bool:
-        """Whether it was told to stop, and not to begin again since."""
+        """Whether it was stopped, and not started again since."""
         return self._stopped.is_set()
 
     def start(self) -> None:

@@ -1,5 +1,5 @@
 """What is to be done with tasks now: which ticks begin a run of a graph, and which of its runs may
-go on. Pure functions with reasons."""
+continue. Pure functions with reasons."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ RunDecision = RunGo | RunSkipped | RunWaits
 
 
 def graph_of(root: Task, tasks: Iterable[Task]) -> tuple[Member, ...]:
-    """What runs when `root` does, each after those that it comes after: started tasks, of which at
+    """What runs when `root` does, each after those that it comes after: started tasks for which at
     least one predecessor runs too. A suspended one is as if it were not there."""
     known = tuple(tasks)
     members = {root.name: Member(root, ())}
@@ -112,7 +112,7 @@ def begun_ticks(
     tasks: Iterable[Task], runs: Iterable[TaskRun], now: Timestamp
 ) -> tuple[TickBegun, ...]:
     """The ticks to take at `now`: of each started root the newest; those that were missed collapse
-    into it. One that finds a run of the graph going on is skipped, unless runs may overlap; a
+    into it. One that finds a running run of the graph is skipped, unless runs may overlap; a
     triggered one has no tick then."""
     open_roots = {run.root: run for run in runs if not run.state.final}
     found = []
@@ -143,7 +143,7 @@ def next_tick_of(tasks: Iterable[Task], now: Timestamp) -> Timestamp | None:
 def run_decisions(
     runs: Sequence[TaskRun], warehouses: Mapping[str, Slots], busy: Mapping[str, int]
 ) -> tuple[RunDecision, ...]:
-    """What becomes of the scheduled runs among `runs`, which are all attempts of some runs of
+    """The decisions about the scheduled runs among `runs`, which are all attempts of some runs of
     graphs; `busy` is how much runs in each warehouse already. The oldest tick comes first."""
     newest = _newest_attempts(runs)
     taken = Counter(busy)

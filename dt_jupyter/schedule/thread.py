@@ -17,7 +17,7 @@ from dt_jupyter.schedule.waves import Waves
 
 LONGEST_BACK_OFF = 60.0
 MANY = 8
-"""Of so many that are due at once those of which nothing is new are looked for first."""
+"""If this number of tables is due at once, those without new data are searched first."""
 
 
 class SchedulerPort(Protocol):
@@ -35,20 +35,20 @@ class SchedulerPort(Protocol):
 
     def run(self, start: Start) -> None:
         """Do the refresh and record its outcome, failures too; called in a worker. A refresh that
-        another process began first is no error; a `metadata_only` one may do nothing."""
+        another process began first is not an error; a `metadata_only` one may do nothing."""
 
     def skip(self, skip: Skip) -> None:
         """Record the skip."""
 
     def wait(self, wait: Wait) -> None:
-        """Record that it waits for somebody to do something; once for each time that it begins
+        """Record that it waits for a user's action; once for each time that it begins
         to."""
 
     def rest(self, decisions: Sequence[Decision]) -> None:
         """A round is over, in which this was decided: what is idle may be suspended."""
 
     def report(self, problem: Exception) -> None:
-        """Something other than a refresh went wrong; the scheduler goes on."""
+        """Something other than a refresh went wrong; the scheduler continues."""
 
     def cancel(self) -> None:
         """Make the scheduled refreshes that run end soon; called by `stop`."""
@@ -106,7 +106,7 @@ class Scheduler:
     the catalog. `newest` gives the newest version of the log of a base table, for `Waves`.
 
     `spawn` makes worker threads (Spark wants its own kind of them). One process may have several
-    schedulers on a catalog, and several processes one each: one leads, and leases keep apart what
+    schedulers on a catalog, and several processes one each: one leads, and leases separate what
     two do that both believe so.
     """
 
@@ -243,8 +243,8 @@ class Scheduler:
         return self._poll if wake is None else min(max(wake.since(now), 0.0), self._poll)
 
     def _move_unchanged(self, state: State, decisions: Sequence[Decision]) -> bool:
-        """Where many are due, those of which nothing is new are done at once, and with them those
-        that wait for nothing else. Each that is ready is looked at once for a tick."""
+        """Where many are due, those without new data are done at once, and with them those
+        that wait for nothing else. Each that is ready is checked once for a tick."""
         ready = {d.dt: d.data_timestamp for d in decisions if _is_ready(d)}
         ready = {dt: t for dt, t in ready.items() if self._looked_at.get(dt) != t}
         due = _with_readers(state, decisions, ready)
@@ -262,8 +262,8 @@ class Scheduler:
         return bool(moved)
 
     def _remembered(self, state: State, now: Timestamp) -> State:
-        """The state with what the catalog cannot tell: refreshes handed out a moment ago, ticks
-        tried by this scheduler whatever came of them, probes of suspended warehouses."""
+        """The state with what the catalog does not know: refreshes handed out a moment ago, ticks
+        tried by this scheduler whatever their outcome, probes of suspended warehouses."""
         suspended = {slots.name for slots in state.warehouses if slots.suspended}
         known = {node.id: node for node in state.nodes}
         for memory in (self._attempted, self._probed, self._looked_at, self._held):
@@ -315,7 +315,7 @@ class Scheduler:
             self._report(problem)
 
     def _tell_held(self, decisions: Sequence[Decision]) -> None:
-        """What waits for somebody, at each of its data timestamps, and anew where it waits for
+        """Reports what is held back, at each of its data timestamps, and again if it waits for
         something else than before. Looking at sources while a warehouse is suspended does not end
         the waiting."""
         for decision in decisions:
@@ -343,6 +343,6 @@ class Scheduler:
     def _report(self, problem: Exception) -> None:
         try:
             self._port.report(problem)
-        except Exception as second:  # what reports is broken too, and still somebody must see it
+        except Exception as second:  # what reports is broken too, and still it must be seen
             seen = (type(second), second, second.__traceback__, threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(seen))

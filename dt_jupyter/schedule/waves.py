@@ -11,12 +11,12 @@ from dt_jupyter.model import Timestamp
 from dt_jupyter.schedule.state import Node
 
 PROMPT_LAG = 3.0
-"""Tables with a longer target lag, in seconds, wait for their ticks: so many refreshes more would
-cost more than they are asked for."""
+"""Tables with a longer target lag, in seconds, wait for their ticks: that many refreshes more would
+cost more than the shorter lag is worth."""
 WAVE_SECONDS = 15.0
-"""Seconds after which a wave is over, whatever it waits for: ticks go on."""
+"""Seconds after which a wave is over, whatever it waits for: ticks continue."""
 _PAUSE = 0.02
-"""Between two looks at ten logs: a look at one takes some microseconds."""
+"""Between two checks of ten logs: a check of one takes some microseconds."""
 _LOGS = 10
 
 
@@ -58,7 +58,7 @@ class Waves:
 
     @property
     def pause(self) -> float | None:
-        """Seconds between two looks; None: there is nothing to look at."""
+        """Seconds between two checks; None: there is nothing to check."""
         return _PAUSE * max(len(self._seen) / _LOGS, 1.0) if self._seen else None
 
     def look(self) -> bool:
@@ -88,7 +88,7 @@ class Waves:
         return node.id in self._wave and (settled is None or settled < self._time)
 
     def end(self) -> None:
-        """Somebody else starts the refreshes."""
+        """Another process starts the refreshes."""
         self._seen.clear()
         self._news.clear()
         self._wave = frozenset()

@@ -1,4 +1,4 @@
-"""Where a sink delivers to: its URL and options as a value in which no secret stands."""
+"""Where a sink delivers to: its URL and options as a value without secrets."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StoreAddress:
         return value == "true"
 
     def number(self, name: str, default: float, low: float, high: float) -> float:
-        """DT-1003 for an option that is no number from `low` to `high`."""
+        """DT-1003 for an option that is not a number from `low` to `high`."""
         text = self.options.get(name)
         try:
             value = default if text is None else float(text)
@@ -144,7 +144,7 @@ def _bad_option(name: str, value: str, problem: str) -> Exception:
 
 
 def parse_store_url(url: str, options: Mapping[str, str] | None = None) -> StoreAddress:
-    """DT-6101 for no URL, and for a secret that stands in it: neither is repeated."""
+    """DT-6101 for no URL, and for a secret in it: neither is repeated."""
     try:
         parts = urlsplit(url)
         port, password = parts.port, parts.password
@@ -160,7 +160,7 @@ def parse_store_url(url: str, options: Mapping[str, str] | None = None) -> Store
     secrets = {k: v for k, v in given.items() if k in SECRET_OPTIONS or v.startswith(SCHEME)}
     for name, value in secrets.items():
         if not value.startswith(SCHEME):
-            raise _bad_url(shown, f"a secret stands in it or in its options ({name})")
+            raise _bad_url(shown, f"it or its options contain a secret ({name})")
     return StoreAddress(
         parts.scheme.lower(),
         parts.hostname or "",

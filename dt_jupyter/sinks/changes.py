@@ -30,8 +30,8 @@ class ChangeKind(IntEnum):
 class ChangeInterval:
     """All changes after a checkpoint up to `until`, in order, in bounded batches.
 
-    What one interval leaves of each key is in memory at once: a source cuts at checkpoints of
-    its own, inside of a large version too, so that this is bounded.
+    What one interval leaves of each key is in memory at once: a source cuts at its own
+    checkpoints, inside of a large version too, so that this is bounded.
     """
 
     until: Checkpoint
@@ -43,6 +43,6 @@ class ChangeSource(Protocol):
 
     def next(self, after: Checkpoint | None) -> ChangeInterval | None:
         """The interval after a checkpoint, from the beginning for None; None where there is
-        nothing new. The same checkpoint is asked for again after a failure: what follows it then
+        nothing new. The same checkpoint is requested again after a failure: what follows it then
         may end elsewhere, but no change may be missing or twice."""
         ...

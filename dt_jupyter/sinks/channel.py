@@ -24,8 +24,8 @@ CLOSE_SECONDS = 10.0
 class Driver(Protocol):
     """A store's side in this process: a message in, its answers out, one after another.
 
-    The answers are a generator: what stands after a `yield` runs when the runtime has the answer,
-    so a commit goes on while the runtime prepares the next transaction.
+    The answers are a generator: what follows a `yield` runs when the runtime has the answer,
+    so a commit continues while the runtime prepares the next transaction.
     """
 
     def handle(self, message: FromRuntime) -> Iterator[FromDriver]: ...
@@ -39,10 +39,10 @@ class StoreDriver(Driver, Protocol):
     """A driver of one of our stores."""
 
     def forget(self, binding: Binding, sink: str, *, empty: bool, unmake: bool = False) -> None:
-        """Whoever delivers the sink is fenced, and the target is nobody's; with `empty` what was
-        delivered is gone too, and with `unmake` the target itself, unless it was adopted: the
-        sink was never made. Before the recovery log forgets the sink: one that is forgotten
-        there alone is refused (DT-6143), or begins anew in an authoritative store."""
+        """The process that delivers the sink is fenced, and the target is released; with `empty`
+        what was delivered is gone too, and with `unmake` the target itself, unless it was adopted:
+        the sink was never made. Before the recovery log forgets the sink: one that is forgotten
+        there alone is refused (DT-6143), or starts again in an authoritative store."""
         ...
 
 
@@ -55,8 +55,8 @@ class KeepsDeadLetters(Protocol):
         ...
 
     def retry_dead_letters(self, binding: Binding, sink: str) -> int:
-        """Sends them again, in their order; how many the store has now. Whoever delivers the sink
-        is fenced. Raises what the store refuses or fails with, when some may be sent."""
+        """Sends them again, in their order; how many the store has now. The process that delivers
+        the sink is fenced. Raises what the store refuses or fails with, when some may be sent."""
         ...
 
 
@@ -79,7 +79,7 @@ def answers(driver: Driver, at: Conversation, message: FromRuntime) -> Iterator[
 
 
 class DirectChannel:
-    """The driver works when an answer is asked for, in the caller's thread: each order of steps
+    """The driver works when an answer is requested, in the caller's thread: each order of steps
     is one that a test can choose."""
 
     def __init__(self, driver: Driver) -> None:
@@ -107,7 +107,7 @@ class _Failure:
 
 
 class ThreadChannel:
-    """The driver works in a thread of its own: it commits while the runtime goes on."""
+    """The driver works in a separate thread: it commits while the runtime continues."""
 
     def __init__(self, driver: Driver, *, seconds: float = ANSWER_SECONDS) -> None:
         self._driver, self._seconds = driver, seconds

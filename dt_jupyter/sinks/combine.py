@@ -1,6 +1,6 @@
 """Many changes of a key to one, in columns: the combiner of a transaction.
 
-`combine` is associative over concatenation: combining parts and then what came of them is
+`combine` is associative over concatenation: combining parts and then their results is
 combining all (a law of the tests). Source: Flow materialization protocol, "fully-reduced view".
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def read_changes(binding: Binding, batches: Iterable[pa.Table | pa.RecordBatch]) -> pa.Table:
     """One table of a binding's columns and the kind. DT-6131 for a NULL in the key, DT-6133 for a
-    string that is no text, DT-6138 for a column that is missing or of a type that does not fit."""
+    string that is not text, DT-6138 for a column that is missing or of a type that does not fit."""
     import pyarrow as pa
 
     tables = [_as_table(binding, batch) for batch in batches]
@@ -53,7 +53,7 @@ def _as_table(binding: Binding, batch: pa.Table | pa.RecordBatch) -> pa.Table:
 
 
 def _require_texts(name: str, column: pa.ChunkedArray) -> None:
-    """DT-6133 for bytes that are no UTF-8, at any depth: Spark's strings may have them."""
+    """DT-6133 for bytes that are not UTF-8, at any depth: Spark's strings may have them."""
     import pyarrow as pa
 
     try:

@@ -1,7 +1,7 @@
 """Rows that a receiver refused: a journal in a folder, to be sent again or replaced by newer rows.
 
 `dead_letters.jsonl` is only appended to, under a lock: a line for each row that is refused, and one
-for each that is settled. It is removed when no letter stands. Letters of a key are in the order of
+for each that is settled. It is removed when no letter is open. Letters of a key are in the order of
 their changes.
 """
 
@@ -64,7 +64,7 @@ class DeadLetters:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Other processes and threads neither add nor settle letters meanwhile. DT-6110 where one
+        """Other processes and threads neither add nor settle letters during it. DT-6110 where one
         of them keeps the lock."""
         try:
             with FileLock(self._folder / _LOCK, timeout=self._seconds):
@@ -98,7 +98,7 @@ class DeadLetters:
 
     def _read(self) -> dict[str, DeadLetter]:
         """By key, of all sinks. Reads what was appended since the last call; what a kill left of
-        the last line is no letter."""
+        the last line is not a letter."""
         try:
             file = self._journal.open("rb")
         except FileNotFoundError:

@@ -28,8 +28,8 @@ class FenceRow:
 
 @dataclass(frozen=True)
 class FencePlan:
-    """`own` is the newcomer's row, `removed` are ranges that nobody may commit for any more, `rest`
-    what is left of those outside of the newcomer's."""
+    """`own` is the newcomer's row, `removed` are ranges that no task may commit for any more,
+    `rest` what is left of those outside of the newcomer's."""
 
     own: FenceRow
     rest: tuple[FenceRow, ...]
@@ -37,12 +37,12 @@ class FencePlan:
 
 
 def new_nonce() -> int:
-    """A nonce where no row has one: another than that of whoever had a row that was deleted."""
+    """A nonce where no row has one: another than that of any row that was deleted."""
     return secrets.randbits(48) + 1
 
 
 def plan_fence(rows: Sequence[FenceRow], opened: HashRange, first: int) -> FencePlan:
-    """What opening a range does to the rows of its sink, of which no two overlap, before or after;
+    """What opening a range does to the rows of its sink; no two overlap, before or after;
     `first` is a `new_nonce` for where there is none.
 
     The newcomer begins at the checkpoint that all rows in its range have. DT-6123 where they

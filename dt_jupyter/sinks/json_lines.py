@@ -16,7 +16,7 @@
 
 A process that is started for a RESET, a DROP or a sink that is not made gets `forget` alone, with
 sink, target, key, and the flags empty (its rows go too) and unmake (so does the target), and answers
-`forgotten`. Whoever delivers the sink is fenced then.
+`forgotten`. The process that delivers the sink is fenced then.
 
 Each line is one object with one of these names: `{"load": {"keys": [[1], [2]]}}`. Values are as in
 `json_values`.
@@ -91,7 +91,7 @@ def forget_line(binding: Binding, sink: str, *, empty: bool, unmake: bool) -> st
 
 
 def require_forgotten(line: str) -> None:
-    """DT-6120 for another answer, DT-6112 for an error that it tells."""
+    """DT-6120 for another answer, DT-6112 for an error in it."""
     name, _ = _answered(line)
     if name != "forgotten":
         raise _broken(line, KeyError(name))
@@ -104,7 +104,7 @@ def _chunks(rows: pa.Table) -> Iterator[list[list[Any]]]:
 
 
 def from_line(line: str, binding: Binding) -> m.FromDriver:
-    """A driver's answer; DT-6120 for a line that is none, DT-6112 for an error that it tells."""
+    """A driver's answer; DT-6120 for an invalid line, DT-6112 for an error in it."""
     name, fields = _answered(line)
     try:
         return _answer(name, fields, binding)

@@ -1,7 +1,7 @@
 """The protocol's messages: the runtime's are imperative, the driver's answers past tense.
 
 Source: Flow materialization protocol. What the seed sends document by document travels here in
-Arrow tables; a message with several rows stands for as many of the seed's.
+Arrow tables; a message with several rows represents as many of the seed's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Checkpoint: TypeAlias = Mapping[str, Any]
-"""A JSON object: opaque to whoever carries it."""
+"""A JSON object: opaque to its carriers."""
 JOINED = "joined"
 
 

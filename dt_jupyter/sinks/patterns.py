@@ -75,7 +75,7 @@ class _Loading(ABC):
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]: ...
 
     def _acknowledge(self) -> Iterator[m.FromDriver]:
-        """Nothing, where the store has committed by itself."""
+        """Nothing, where the store has committed on its own."""
         yield from ()
 
     @abstractmethod
@@ -107,7 +107,7 @@ class RemoteAuthoritative(_Loading):
     @abstractmethod
     def prepare(self, runtime_checkpoint: m.Checkpoint) -> None:
         """All rows and the checkpoint are in an open transaction of the store; DT-6122 where the
-        fence is another's."""
+        fence belongs to another."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -168,7 +168,7 @@ class IdempotentApply(_Loading):
     """Rows are staged under a unique name that the recovery log commits, and applied after it, as
     often as it takes.
 
-    A driver's checkpoint may have a `runtime` of its own: the runtime goes on from that one.
+    A driver's checkpoint may have its own `runtime`: the runtime continues from that one.
     """
 
     RUNTIME = "runtime"
@@ -186,8 +186,8 @@ class IdempotentApply(_Loading):
 
     @abstractmethod
     def apply(self) -> None:
-        """What the last checkpoint names is in the store, once: however often, by whomever and how
-        late this is called. One who was fenced meanwhile may still be at it, so a store keeps
+        """What the last checkpoint names is in the store, once: however often, by any process and
+        how late this is called. One that was fenced may still be at it, so a store keeps
         what it has applied, and what is applied is not applied over what came after."""
 
     def _open(self, message: m.Open) -> Iterator[m.FromDriver]:

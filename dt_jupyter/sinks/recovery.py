@@ -27,7 +27,8 @@ class RecoveryLog(Protocol):
     """Durable when a call returns; of several processes the last that opened a task commits."""
 
     def open(self, task: Task) -> TaskState:
-        """Fences whoever has the task, or one that overlaps it. DT-6123 as `plan_fence`."""
+        """Fences the process that has the task, or one that overlaps it. DT-6123 as
+        `plan_fence`."""
         ...
 
     def commit(self, task: Task, state: TaskState) -> None:
@@ -36,7 +37,7 @@ class RecoveryLog(Protocol):
 
 
 class CatalogLog:
-    """The recovery log in the lake's catalog. Without `joins`, for a driver that knows no joined
+    """The recovery log in the lake's catalog. Without `joins`, for a driver without joined
     checkpoints, tasks are joined where their drivers' are the same."""
 
     def __init__(self, catalog: Catalog, *, joins: bool = True) -> None:
@@ -54,8 +55,8 @@ class CatalogLog:
 
 
 def join_rows(rows: Sequence[FenceRow], opened: HashRange) -> list[FenceRow]:
-    """The rows of a recovery log, of which those in the range have one driver checkpoint where
-    their runtimes stand at one point: that of all of them."""
+    """The rows of a recovery log; those in the range have one driver checkpoint where
+    their runtimes are at one point: that of all of them."""
     touched = [row for row in rows if row.range.overlaps(opened) and row.checkpoint is not None]
     runtimes = [(row.checkpoint or {}).get("runtime") for row in touched]
     drivers: list[Checkpoint] = []

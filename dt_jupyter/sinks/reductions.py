@@ -58,7 +58,7 @@ class ReduceRule:
 
 
 SET_FIELDS = frozenset({"add", "remove", "intersect"})
-"""Of a struct that says what becomes of a set; `remove` and `intersect` exclude each other."""
+"""Fields of a struct that changes a set; `remove` and `intersect` exclude each other."""
 
 
 def reduce_values(rule: ReduceRule, left: Any, right: Any, kind: pa.DataType | None = None) -> Any:

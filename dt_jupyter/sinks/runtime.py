@@ -1,8 +1,8 @@
 """The runtime's side: reads changes, reduces them, and moves both checkpoints together.
 
 One `Delivery` is one task: a split of a sink. Its core is synchronous; transaction n + 1 is read,
-combined and sent as Loads while the driver commits n, because the driver has a thread or process
-of its own. Source: Flow materialization protocol.
+combined and sent as Loads while the driver commits n, because the driver has a separate thread or
+process. Source: Flow materialization protocol.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Delivery:
     """Delivers a task's changes; a context manager that ends it.
 
     `connect` begins a channel to a new driver. After any error the delivery is closed: a new one
-    goes on from what is committed, whatever became of this one's last transaction. After DT-6122
-    another process has the task, and opening it again would take it from that one.
+    continues from what is committed, whatever the outcome of this one's last transaction. After
+    DT-6122 another process has the task, and opening it again would take it from that one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Delivery:
             channel.close()
 
     def open(self) -> m.Checkpoint | None:
-        """Takes the task from whoever has it; the checkpoint that it goes on from."""
+        """Takes the task from the process that has it; the checkpoint that it continues from."""
         self.close()
         self._at, self._pending, self._broken = Conversation(), None, False
         self._state = self._log.open(self._task)
@@ -110,7 +110,7 @@ class Delivery:
 
     def deliver(self) -> Iterator[Delivered]:
         """Transaction after transaction until the source has nothing new; each is given out once
-        the store has it. Opens anew after an error, and where the one before was not read to its
+        the store has it. Opens again after an error, and where the one before was not read to its
         end."""
         if self._channel is None or self._broken:
             self.open()
@@ -158,7 +158,7 @@ class Delivery:
         self._pending = (Delivered(interval.until, *counts, 0.0, tuple(drifted)), started)
 
     def _send_loads(self, work: _Work) -> pa.Table | None:
-        """The keys that are asked for; None where nothing that the store has is needed."""
+        """The keys that are requested; None where nothing that the store has is needed."""
         import pyarrow.compute as pc
 
         changed = work.combined

@@ -27,7 +27,7 @@ def rows_in(
 
 def key_hashes(keys: pa.Table) -> npt.NDArray[np.uint64]:
     """For each row a number of 32 bits: pandas' hash with its fixed key, of each column's text
-    (so that a column that is widened goes on in the same tasks)."""
+    (so that a column that is widened stays in the same tasks)."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Which driver a URL means, and which failures pass by themselves."""
+"""Which driver a URL means, and which failures are transient."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def open_driver(address: StoreAddress) -> StoreDriver:
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Whether delivering again later may succeed with nothing changed by anybody."""
+    """Whether delivering again later may succeed with nothing changed by a user."""
     return isinstance(failure, DTError) and failure.code in TRANSIENT
 
 

@@ -24,9 +24,9 @@ from dt_jupyter.spark import read_at
 class CopiedTables:
     """The copies in `folder`, one for each place; without a `storage` there are none.
 
-    In the home of a lake on other storage Spark reads the tables where they lie, since its workers
-    have no copies; and which table each copy is of stands `shared_at` in the lake, for homes that
-    have not copied it. By the `lock` writers are kept apart where the storage does not.
+    In the home of a lake on other storage Spark reads the tables where they are, since its workers
+    have no copies; the table of each copy is stored at `shared_at` in the lake, for homes that
+    have not copied it. The `lock` separates writers where the storage does not.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class CopiedTables:
         return Path(path).parent == self.folder
 
     def place_of(self, path: str) -> str:
-        """Where the table lies whose log is copied there; any other path as it is."""
+        """Where the table is whose log is copied there; any other path as it is."""
         return self._place(Path(path)) if self.holds(path) else path
 
     def open(self, path: str) -> CopiedLog | None:
@@ -57,7 +57,7 @@ class CopiedTables:
         digest = hashlib.sha256(place.encode()).hexdigest()[:20]
         log = self._log(self.folder / digest, place)
         if self.shared_at is not None and digest not in self._shared:
-            log.version()  # TableGone, before anybody is told of it
+            log.version()  # TableGone, before others learn of it
             self._share(self.storage, self.folder / digest, f"{self.shared_at}/{digest}")
         return log
 
@@ -67,7 +67,7 @@ class CopiedTables:
         self._shared.add(folder.name)
 
     def _place(self, folder: Path) -> str:
-        """FileNotFoundError where nobody knows."""
+        """FileNotFoundError where it is unknown."""
         try:
             return read_copied_place(folder)
         except FileNotFoundError:

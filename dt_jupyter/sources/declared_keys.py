@@ -1,8 +1,8 @@
 """The promise of a declared key: at either end of an interval one row has it.
 
-It is the user's, and is checked over the rows that are read: those of a change once what came and
-went again has cancelled, in the order of the commits where that is known. The driver only acquits;
-what it does not is for Spark to decide, which also names an example.
+It is the user's, and is checked over the rows that are read: those of a change once inserted and
+deleted copies have cancelled, in the order of the commits where that is known. The driver only
+acquits; what it does not is for Spark to decide, which also names an example.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def told_keys(declared: Mapping[str, Identity]) -> str:
 def _broken(rows: str, identity: Identity, columns: _Columns, version: str) -> str:
     """A key and how many rows it has at once, of one that has several.
 
-    Per commit a key comes and goes once at most; added up over the commits, from whatever it had
-    before, it is there or not: two sums that differ by more than one are of two rows.
+    Per commit a key is inserted and deleted once at most; added up over the commits, from whatever
+    it had before, it is there or not: two sums that differ by more than one are of two rows.
     """
     known = _comparable(columns)
     hashed = [f"{h} AS {c}" for h, c in zip(content_hash(known), HASH, strict=True)]
@@ -106,7 +106,7 @@ def _comparable(columns: _Columns) -> list[tuple[str, str]]:
 
 def surely_unique(rows: pa.Table, keys: Sequence[str]) -> bool:
     """Whether each key comes once at most and goes once at most, once equal rows have cancelled.
-    No is no verdict: nested columns are not compared here."""
+    False is not a verdict: nested columns are not compared here."""
     import pyarrow as pa
 
     exact = _exact(rows)

@@ -1,4 +1,4 @@
-"""Names that the lake has and a session lost: somebody dropped them, or their schema, with plain
+"""Names that the lake has and a session lost: they were dropped, or their schema was, with plain
 Spark, which does not know the lake."""
 
 from __future__ import annotations

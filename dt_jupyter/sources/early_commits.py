@@ -1,6 +1,6 @@
 """Commits that are dated ahead of the clock: another machine's clock is ahead, or this one's was
 set back. Their rows are there, so they belong to the present: they count from the first data
-timestamp, or reading, that was resolved while they were there, and from then on for everybody.
+timestamp, or reading, that was resolved while they were there, and from then on for all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dt_jupyter.sources.source_names import Logs
 
 EARLY = "EARLY_COMMIT"
-"""The state of an event, and the code of why, that tells of such a commit."""
+"""The state of an event about such a commit, and the code of its reason."""
 
 
 def version_then(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -> int | None:
@@ -43,7 +43,7 @@ def version_then(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -
 
 
 def version_now(catalog: Catalog, table_id: str, log: TableLog, t: Timestamp) -> int | None:
-    """As `version_then` for a `t` that is the present, or was when it was asked for: with what is
+    """As `version_then` for a `t` that is the present, or was when it was requested: with what is
     dated ahead of the clock, up to what a later timestamp was resolved to."""
     newest = log.version()
     time = log.commit_time(newest)
@@ -66,8 +66,8 @@ def describe_early(log: TableLog, version: int, name: Name, now: Timestamp) -> s
 def note_early(
     catalog: Catalog, logs: Logs, read: Iterable[Source], found: Frontier, of: Name, object_id: str
 ) -> None:
-    """Tells once, as an event of the dynamic table that first reads it, of each commit dated ahead
-    of the clock that its sources are read at."""
+    """Reports once, as an event of the dynamic table that first reads it, of each commit dated
+    ahead of the clock that its sources are read at."""
     now = catalog.clock.now()
     for source in read:
         if source.kind is not SourceKind.DELTA or source.path is None:
@@ -84,7 +84,7 @@ def note_early(
 
 def find_early_commits(catalog: Catalog, logs: Logs, read: Iterable[Source]) -> list[str]:
     """The newest commits that are dated ahead of the clock, as sentences; a table that cannot be
-    read is a problem of its own."""
+    read is a separate problem."""
     paths = {s.path: s.name for s in read if s.kind is SourceKind.DELTA and s.path is not None}
     now, found = catalog.clock.now(), []
     for path, name in paths.items():

@@ -35,7 +35,7 @@ def base_of(pattern: str) -> Path:
 
 
 def has_braced_folders(pattern: str) -> bool:
-    """Whether braces hold a slash: what is named then lies at several depths, and may be named
+    """Whether braces hold a slash: what is named then is at several depths, and may be named
     twice."""
     depth, escaped = 0, False
     for letter in pattern:

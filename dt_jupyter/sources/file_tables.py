@@ -1,5 +1,5 @@
-"""What a name means that is no Delta table but files: a table `USING json`, a path as
-`` json.`/data` ``; and the log in the lake that stands for its recorded list."""
+"""What a name means that is not a Delta table but files: a table `USING json`, a path as
+`` json.`/data` ``; and the log in the lake that represents its recorded list."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LINKED = "parquet"
-"""The format whose files are read where they lie; the rows of others are copied once."""
+"""The format whose files are read in place; the rows of others are copied once."""
 _FORMAT, _LOCATION, _OPTIONS = "dt.files.format", "dt.files.location", "dt.files.options"
 _PARTITIONED, _CREATED = "dt.files.partitions", "dt.files.created"
 _ROOTS = "dt.files.roots"
@@ -69,12 +69,12 @@ class FileTable:
 
     @property
     def linked(self) -> bool:
-        """Whether its files are read where they lie."""
+        """Whether its files are read in place."""
         return self.format == _LINKED
 
     @classmethod
     def of_log(cls, properties: Mapping[str, str]) -> FileTable | None:
-        """As a log's properties tell it; None for any other table."""
+        """From a log's properties; None for any other table."""
         if _FORMAT not in properties:
             return None
         options = json.loads(properties[_OPTIONS])
@@ -101,7 +101,7 @@ class FileTable:
         return base_of(self.location) if self.roots is Roots.PATTERN else Path(self.location)
 
     def files(self, spark: SparkSession) -> dict[str, DataFile]:
-        """The files that there are now, as `list_counted` tells them."""
+        """The files that there are now, from `list_counted`."""
         return list_counted(spark, self.place, self.location, self.roots, self.tracked)
 
     @property
@@ -134,7 +134,7 @@ def read_creation_time(folder: Path) -> float:
 
 
 def of_path(name: Name, written: str, zone: str, *, connect: bool = False) -> FileTable | None:
-    """Of a path that is read as a table; None where its files are not told, or not there."""
+    """Of a path that is read as a table; None where its files are unknown, or not there."""
     pattern = bool(GLOB & set(written))
     if name.schema not in FILE_FORMATS or (connect and has_braced_folders(written)):
         return None
@@ -207,7 +207,7 @@ def record_table(spark: SparkSession, files: Path, table: FileTable) -> Path | N
 
 def _partitions(spark: SparkSession, table: FileTable) -> tuple[str, ...]:
     """The columns that the folders have the values of, by a path's files. LakeError where the
-    files tell no such, or several."""
+    files have no such, or several."""
     listed = table.files(spark)
     if table.schema is not None:
         return tuple(c.lower() for c in table.partitions)

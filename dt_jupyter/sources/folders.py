@@ -1,4 +1,4 @@
-"""Where things lie in a lake's folder."""
+"""The places of things in a lake's folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dt_jupyter.model import Name
 @dataclass(frozen=True, slots=True)
 class Layout:
     """`<lake>/tables` holds tables made in the session, `<lake>/_dt` what the engine owns. Of a
-    lake that lies at a `place` on other storage `lake` is a home on this disk."""
+    lake that is at a `place` on other storage `lake` is a home on this disk."""
 
     lake: Path
     place: str = ""
@@ -32,7 +32,7 @@ class Layout:
         return schema / name.table
 
     def free(self, name: Name) -> Path:
-        """As `table`, where no other table lies: one that had the name has kept its folder."""
+        """As `table`, where no other table is: one that had the name has kept its folder."""
         folder, number = self.table(name), 1
         while folder_exists(folder):
             number += 1
@@ -79,7 +79,7 @@ class Layout:
 
     @property
     def broken(self) -> Path:
-        """Backing tables of which nothing can be read, put aside when they are made anew."""
+        """Unreadable backing tables, moved away when they are recreated."""
         return self.own / "broken"
 
     def folder(self, dt_id: str, *inside: str) -> Path:

@@ -53,7 +53,7 @@ _PATTERN = re.compile(r"[*?\[\]{}\\]")
 @dataclass(frozen=True)
 class FileSource:
     """The files of one source, the log of their lists, and its name where they are read; `spark`
-    is the session that tells what a pattern names, and which partitions count."""
+    is the session that resolves what a pattern names, and which partitions count."""
 
     name: Name
     table: FileTable
@@ -95,7 +95,7 @@ def follow_files(source: FileSource, t: Timestamp, session: Session | None) -> b
     """Records the files as they are for the data timestamp `t`, unless a list of then or later is
     there. Without a `session`, whether one would be needed for it: nothing is recorded then.
 
-    Raises TableGone, DT-1145 for a file that is none of its format, DT-1146 for one in the wrong
+    Raises TableGone, DT-1145 for a file that does not have its format, DT-1146 for one in the wrong
     folder, DT-1147 where files are written while they are read, DT-1148 for a folder with a value
     of another type.
     """
@@ -173,7 +173,7 @@ def _same(source: FileSource, came: FileList) -> bool:
     return all(now.get(p) == r.file for p, r in came.items())
 
 
-# -- Parquet: read where it lies -------------------------------------------------------------------
+# -- Parquet: read in place -------------------------------------------------------------------
 
 
 def _link(

@@ -54,7 +54,7 @@ def resolve(
     version committed for it for a dynamic table; and those of base tables which are not on record
     yet. Raises DT-2102, DT-2103 or DT-4101.
 
-    A `forecast` takes a dynamic table as it stands: its own refresh to `t`, which would come first,
+    A `forecast` takes a dynamic table as it is: its own refresh to `t`, which would come first,
     is not run.
     """
     versions: dict[str, int] = {}
@@ -79,7 +79,7 @@ def resolve(
 
 def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]]) -> None:
     """Records the versions of many base tables, in one transaction for each time. What is wrong
-    with one of them is told to who resolves it alone, and files are listed before that."""
+    with one of them is reported when it is resolved alone, and files are listed before that."""
     found: dict[Timestamp, dict[str, int]] = {}
     for source, t in dict.fromkeys(wanted):
         if source.kind is not SourceKind.DELTA or source.path is None:
@@ -95,7 +95,7 @@ def resolve_together(sources: Sources, wanted: Iterable[tuple[Source, Timestamp]
 
 
 def fix_past(sources: Sources, read: Iterable[Source], t: Timestamp) -> None:
-    """Resolves base tables at a past time, which commits dated ahead of now are no part of. What is
+    """Resolves base tables at a past time, without commits dated ahead of now. What is
     wrong with one of them its refresh meets too."""
     found: dict[str, int] = {}
     for source in read:

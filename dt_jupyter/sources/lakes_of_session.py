@@ -1,5 +1,5 @@
 """Which lakes a Spark session has been opened on: what one that was closed left by name is
-forgotten when another is opened, so that each is found as a session of its own would find it.
+forgotten when another is opened, so that each is found as a separate session would find it.
 
 As long as no other lake is opened the names stay: who has closed an engine may read on.
 """
@@ -126,7 +126,7 @@ def _forget(
 
 
 def _move(spark: SparkSession, before: Layout, now: Layout) -> None:
-    """What is made from now on lies in the lake that is opened. A schema that holds nothing any
+    """What is made from now on is in the lake that is opened. A schema that holds nothing any
     more is forgotten, at a folder that is not there: Spark deletes the one that it drops."""
     if warehouse_of(spark).resolve() == before.tables:
         set_warehouse(spark, now.tables)

@@ -39,8 +39,8 @@ def lost_is_named(sources: Sources, source: Source, of: Name) -> Iterator[None]:
 def unreadable_source(
     sources: Sources, table: Name, read: Iterable[Source], versions: Mapping[str, int]
 ) -> DTError | None:
-    """DT-2114 for a source of which a file is gone at the version that `table` reads of it: no
-    refresh to there can go well. None: all are there."""
+    """DT-2114 for a source that lacks a file at the version that `table` reads of it: no
+    refresh to there can succeed. None: all are there."""
     for source in read:
         if source.path is None or source.table_id not in versions:
             continue
@@ -82,7 +82,7 @@ def _gone(log: TableLog, old: int, new: int | None) -> str | None:
 
 
 def _tell(look: Callable[..., str | None], *of: Any) -> str | None:
-    """What a look at files tells; a log that does not reach them tells as much."""
+    """What a check of files finds; a log that does not reach them means the same."""
     try:
         return look(*of)
     except LakeError as e:

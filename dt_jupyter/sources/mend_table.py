@@ -1,5 +1,5 @@
-"""Backing tables whose logs are broken: noticed when a lake is opened and before each refresh, made
-anew by the next one."""
+"""Backing tables whose logs are broken: noticed when a lake is opened and before each refresh,
+recreated by the next one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_unreadable(table: DynamicTable) -> bool:
 
 
 def is_to_mend(table: DynamicTable) -> bool:
-    """Whether a log of its own, or of its hidden state, is broken."""
+    """Whether its own log, or that of its hidden state, is broken."""
     broken = table.needs_reinit is not None and table.needs_reinit.code == STATE_BROKEN
     return broken or is_unreadable(table)
 
@@ -30,9 +30,9 @@ def is_to_mend(table: DynamicTable) -> bool:
 def noticed(
     catalog: Catalog, logs: Logs, layout: Layout, table: DynamicTable, *, whole: bool = False
 ) -> DynamicTable:
-    """The table, with the reason why it is computed again where a log of its own is broken; of what
+    """The table, with the reason why it is computed again where its own log is broken; of what
     is gone recovery says so. `whole` reads the commits since the last checkpoint; without it, only
-    what a refresh looks at anyway."""
+    what a refresh reads anyway."""
     if table.sequence == 0 or is_to_mend(table):
         return table
     paths = [(layout.public(table.id), BROKEN)]

@@ -1,5 +1,5 @@
-"""What a definition reads, as its names stand now: tables, views and dynamic tables may have been
-dropped, replaced, renamed or swapped since it was made (DT paper, 4 and 5.4)."""
+"""What a definition reads, by the present meaning of its names: tables, views and dynamic tables
+may have been dropped, replaced, renamed or swapped since it was made (DT paper, 4 and 5.4)."""
 
 from __future__ import annotations
 

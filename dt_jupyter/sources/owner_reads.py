@@ -70,7 +70,7 @@ def _kind(definition: Definition, name: Name) -> Named:
 
 def direct_reads(definition: Definition) -> list[Name]:
     """What a definition's query names itself; what is read through views is theirs to read. What
-    is not known Spark's plan tells."""
+    is not known Spark's plan decides."""
     sources = [s.name for s in definition.sources if s.name != UNKNOWN]
     known = sources + [v.name for v in definition.views]
     named = named_in(definition.query, definition.current_schema)

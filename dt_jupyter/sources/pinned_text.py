@@ -1,4 +1,4 @@
-"""The user's own text, evaluated at a frontier: names of tables replaced where they stand.
+"""The user's own text, evaluated at a frontier: names of tables replaced in their places.
 
 Nothing else of the text changes, so its rows can judge what was read of it.
 """
@@ -34,7 +34,7 @@ ViewText = Callable[[Parts], str | None]
 
 def pinned(query: str, relation: _Relation, view: ViewText) -> str:
     """`query` with each table replaced by `relation`, and each view by its own pinned text; what
-    it reads as of a time of its own stays as it is. Refused for a table that is read with options,
+    it reads as of a given time stays as it is. Refused for a table that is read with options,
     which only a name can have."""
     text, replaced = query, set[Parts]()
     places = [p for p in named_tables(query) if not p.fixed]

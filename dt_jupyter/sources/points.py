@@ -25,7 +25,7 @@ def whole_micro(t: Timestamp) -> Timestamp:
 @dataclass(frozen=True)
 class Moment:
     """A time, the number of a version, or the id of a statement; `before`: what was current just
-    before it. The tables of a `frontier` stand at its versions, the others at the time. To a time
+    before it. The tables of a `frontier` are at its versions, the others at the time. To a time
     that is the `present` belongs all that is there, commits dated ahead of the clock too."""
 
     time: Timestamp | None = None
@@ -72,7 +72,7 @@ class Resolver:
     def _of_statement(
         self, bases: Sequence[tuple[Source, TableLog]], name: str, at: Moment, statement: str
     ) -> dict[str, Moment]:
-        """The table that has a commit of the statement stands there, or before it, the others at
+        """The table that has a commit of the statement is at it, or before it, the others at
         that commit's time. A statement may have written several. DT-4103 for none."""
         found = {s.table_id: _commits_of(statement, s, log) for s, log in bases}
         end = 0 if at.before else -1

@@ -11,7 +11,7 @@ from dt_jupyter.lake import ask_again, reach
 from dt_jupyter.model import error
 
 SECONDS = 30.0
-"""So long whoever reads waits for another process, which may be stopped, to write them."""
+"""How long a reader waits for another process, which may be stopped, to write them."""
 _PAUSE = 0.005
 
 

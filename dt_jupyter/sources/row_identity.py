@@ -1,4 +1,4 @@
-"""What tells the rows of a source apart, and the text of their ids.
+"""How the rows of a source are identified, and the text of their ids.
 
 By a declared key, by what a dynamic table keeps of each row, by Delta's row tracking; and where a
 table has none of them, by content.
@@ -33,8 +33,8 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Identity:
-    """`columns` are those of the table that an id is made of; `tag` tells its ids from those of
-    other tables."""
+    """`columns` are those of the table that an id is made of; `tag` distinguishes its ids from
+    those of other tables."""
 
     by: By
     columns: tuple[tuple[str, str], ...]
@@ -62,7 +62,7 @@ def identity(log: TableLog, old: int, new: int, types: Mapping[str, str], tag: s
 def told_apart(
     log: TableLog, old: int, new: int, columns: Sequence[str]
 ) -> tuple[By, Sequence[str]]:
-    """By what the rows of a table are told apart between two versions, and by which columns."""
+    """How the rows of a table are identified between two versions, and by which columns."""
     known = frozenset(log.metadata(old).columns)  # another definition may have others
     group = [n for n in columns if n.startswith(GROUP_KEY)]
     if group and known.issuperset(group):

@@ -1,4 +1,4 @@
-"""The names in a query and what stands behind them: Delta tables, dynamic tables, views."""
+"""The names in a query and what they refer to: Delta tables, dynamic tables, views."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 _DEPTH = 50
 _ONE_QUERY = "Write one query: SELECT …, WITH …, VALUES … or FROM …."
 OWN_SCHEMA = "__dt"
-"""Of names that readers have which are no dynamic tables."""
+"""Of names of readers that are not dynamic tables."""
 UNKNOWN = Name("unknown", "sources")
 """What a query reads that is not known by name: it has no versions."""
 
@@ -93,7 +93,7 @@ class Logs:
             return self._logs.setdefault(path, log)
 
     def lists(self, path: str) -> ListReader:
-        """Of the recorded list of files whose log lies there."""
+        """Of the recorded list of files whose log is there."""
         log = self[path]
         with self._lock:
             return self._lists.setdefault(path, ListReader(log))
@@ -114,7 +114,7 @@ def name_of(parts: tuple[str, ...], schema: str) -> Name:
 
 @contextmanager
 def _at(query: str, span: Span | None) -> Iterator[None]:
-    """An error about a name stands where the query has it."""
+    """An error about a name is placed where the query has it."""
     try:
         yield
     except DTError as e:
@@ -141,7 +141,7 @@ class Found:
 @dataclass(frozen=True)
 class Sources:
     """Finds what a name means, in the catalog of dynamic tables first, then in Spark's; to a
-    refresh, which runs in a session of its own, the `temporary` views of the user's are nothing.
+    refresh, which runs in a separate session, the `temporary` views of the user's do not exist.
     What is defined new `infers` the columns of files by their path as they are now."""
 
     spark: SparkSession
@@ -173,12 +173,12 @@ class Sources:
 
     @cached_property
     def publications(self) -> Publications:
-        """What whoever reads several tables at one time waits for."""
+        """What a reader of several tables at one time waits for."""
         return Publications(self.catalog)
 
     def of_query(self, query: str, schema: str, of: Name, *, placed: bool = False) -> Found:
         """All sources and views of a query, views looked through. `placed`: what is wrong with a
-        name is told with its place, as the text is a user's.
+        name is raised with its place, as the text is a user's.
 
         Raises DT-1001 for a text that is not one query, which would be run where it is analysed,
         DT-1101 for an unknown name, DT-1106 for `of` itself, DT-1110 for a temporary view.
@@ -215,8 +215,8 @@ class Sources:
         *,
         tables: Mapping[Name, DynamicTable] | None = None,
     ) -> Source | ViewSource:
-        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream, of which another
-        reader than a dynamic table is told by DT-1109. `tables`: the dynamic tables of that name,
+        """What `name` is; DT-1101 if it is nothing, DT-1123 if it is a stream; for another
+        reader than a dynamic table it is DT-1109. `tables`: the dynamic tables of that name,
         where they were read already."""
         if name.schema == "delta":
             path = qualify_text(self.spark, written or name.table)
@@ -250,7 +250,7 @@ class Sources:
         return self._listed(found, of_relation(name, relation, self._zone), of)
 
     def _keep(self, found: Source | ViewSource) -> Source | ViewSource:
-        """What is known from now on, where each name is asked for once."""
+        """What is known from now on, where each name is requested once."""
         if self.known_bases is not None:
             self.known_bases[found.name, self.temporary] = found
         return found
@@ -284,7 +284,8 @@ class Sources:
         return self._kept(name, of) or self._listed(found, self._of_path(name, written), of)
 
     def _kept(self, name: Name, of: Name) -> Source | None:
-        """The list that a dynamic table reads already, whichever others there are of its path."""
+        """The list that a dynamic table reads already, whatever other lists there are of its
+        path."""
         table = self.catalog.get(of)
         for source in table.definition.sources if table is not None else ():
             if source.name == name and source.path and self.file_source(source) is not None:
@@ -307,8 +308,8 @@ class Sources:
         return Source(name, SourceKind.DELTA, log.table_id(), path, log.metadata().columns)
 
     def record_files(self, source: Source) -> Source:
-        """A source that is files of which a list is kept from now on; any other as it is, and so
-        are all in a lake on other storage: a list is of one disk."""
+        """A source that is files with a list that is recorded from now on; any other as it is, and
+        so are all in a lake on other storage: a list is of one disk."""
         if source.kind is not SourceKind.FOREIGN or source.path is None or self.layout.place:
             return source
         relation = lookup(self.spark, source.name, temporary=False)
@@ -324,7 +325,7 @@ class Sources:
         return Found({n: self.record_files(s) for n, s in found.sources.items()}, found.views)
 
     def file_source(self, source: Source) -> FileSource | None:
-        """The files behind a source; None where it is a table with a log of its own."""
+        """The files behind a source; None where it is a table with its own log."""
         if source.kind is not SourceKind.DELTA or source.path is None:
             return None
         if not self.is_file_list(source.path):
@@ -340,8 +341,8 @@ class Sources:
         return self.logs.copies
 
     def folder_of(self, location: str) -> str | None:
-        """The folder whose log tells of the table at a location: its own, or that of a copy; None
-        where there is no such table, or the engine reaches its storage not."""
+        """The folder whose log describes the table at a location: its own, or that of a copy; None
+        where there is no such table, or the engine does not reach its storage."""
         if storage_of(location) is None:
             return location if is_delta(location) else None
         found = self.copies.find(location)
@@ -357,11 +358,11 @@ class Sources:
         return path, known, known.version()
 
     def is_file_list(self, path: str) -> bool:
-        """Whether the log at a path stands for files."""
+        """Whether the log at a path represents files."""
         return Path(path).parent == self.layout.files
 
     def describe_source(self, path: str | None) -> str | None:
-        """What the log at a path stands for: `2 files of /data/inbox`, `DELTA at hdfs://…/t`; None
+        """What the log at a path represents: `2 files of /data/inbox`, `DELTA at hdfs://…/t`; None
         of a table's own."""
         if path is not None and self.copies.holds(path):
             return f"{SourceKind.DELTA.value} at {self.copies.place_of(path)}"
@@ -374,7 +375,7 @@ class Sources:
         return f"{count_of(count, 'file')} of {table.location}"
 
     def _own(self, name: Name, path: str) -> str:
-        """Where the table lies that the session knows at `path`: in this lake, if the session's
+        """Where the table is that the session knows at `path`: in this lake, if the session's
         is the same table in another copy of the lake."""
         own = str(self.layout.table(name))
         if self.catalog.root.holds(path) or not is_delta(own) or not is_delta(path):

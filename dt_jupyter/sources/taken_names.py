@@ -1,6 +1,7 @@
 """Which names are taken: dynamic tables, streams, sinks, tables and views share one space of names.
 
-A stream is no view of Spark's, and a dynamic table is more than one, so no catalog alone can tell.
+A stream is not a view of Spark's, and a dynamic table is more than one, so no catalog alone
+decides.
 """
 
 from __future__ import annotations

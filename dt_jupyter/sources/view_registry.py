@@ -182,7 +182,7 @@ class Publisher:
 
     def part_folder(self, schema: str) -> None:
         """The folder of a schema is its own: Spark makes tables there, and deletes it with the
-        schema, and the tables of a schema that had the name before lie where they lay."""
+        schema, and the tables of a schema that had the name before stay in their places."""
         if schema == "default" or not self.spark.catalog.databaseExists(quote(schema)):
             return
         rows = self.spark.sql(f"DESCRIBE DATABASE {quote(schema)}").collect()
@@ -230,7 +230,7 @@ class Publisher:
                     self.quarantine.lift(kind, each)
 
     def _table_entry(self, name: Name, path: str) -> TableEntry | None:
-        """None of a table of which Spark has more to say than that it is there."""
+        """None for a table about which Spark knows more than that it exists."""
         if self.sources.copies.holds(path) or not _is_known_to_spark(name):
             return None
         log = self.sources.logs[path]
@@ -281,13 +281,13 @@ class Publisher:
             register(self.spark, name, copies.place_of(path))
         except NameTaken:
             told = f"In this session {name} is another table than in the lake. Drop its name"
-            warnings.warn(f"{told}, or open the lake in a session of its own.", stacklevel=2)
+            warnings.warn(f"{told}, or open the lake in a separate session.", stacklevel=2)
         self.quarantine.lift(Named.TABLE, name)
 
     @contextmanager
     def _restoring(self, kind: Named, name: Name, hint: str) -> Iterator[None]:
-        """Whatever is wrong with one object, a lake opens: it is told, and the next one is looked
-        at."""
+        """Whatever is wrong with one object, a lake opens: a warning is given, and the next one is
+        restored."""
         try:
             yield
         except Exception as e:
@@ -295,8 +295,8 @@ class Publisher:
             self.quarantine.put(kind, name, problem, f"{hint} Then open the lake again.")
 
     def _restore_views(self) -> None:
-        """The user's views, whichever reads which; one whose table is gone waits for the next
-        time, and keeps nobody out."""
+        """Restore user views in dependency order; those with missing tables wait for the next time
+        and do not prevent the lake from opening."""
         self.restore_views(self.sources.catalog.views())
 
     def retry_views(self) -> None:
@@ -349,7 +349,7 @@ class Publisher:
         return LakeNames(views, tables, [f.name for f in catalog.functions()])
 
     def known_tables(self) -> dict[Name, str]:
-        """The tables that the catalog remembers, by whichever names they have now, and others in
+        """The tables that the catalog remembers, by the names that they have now, and others in
         the lake's folder by the folders' names."""
         canonical = self.sources.catalog.root.canonical
         found = {t.name: t.path for t in self.sources.catalog.tables()}
@@ -377,7 +377,7 @@ def _is_known_to_spark(name: Name) -> bool:
 
 
 def _raising(table: DynamicTable, problem: DTError) -> str:
-    """No rows, and an error for whoever asks for them."""
+    """No rows, and an error for a query of them."""
     message = sql_string(str(problem))
     items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in table.definition.columns)
     return f"SELECT {items} WHERE assert_true(rand() > 2, {message}) IS NOT NULL"

@@ -1,7 +1,7 @@
 """Spark: a session that knows Delta, private sessions for refreshes, pools, cancellable jobs.
 
 Runs on classic Spark and on Spark Connect. Nothing here is imported, and no JVM is started,
-before a session is asked for.
+before a session is requested.
 """
 
 import lazy_loader

@@ -28,7 +28,7 @@ FIRST_SECONDS, EACH_SECONDS = 1.0, 0.5
 _IDLE_SECONDS = 10.0
 """After which the thread ends, until it is needed again."""
 _SETTLED_SECONDS = 1.0
-"""After the end, until Spark has told all of the jobs."""
+"""After the end, until Spark has reported all jobs."""
 _MOST_STEPS = 20
 """The newest steps that an activity remembers."""
 Title = str | Callable[[], str]
@@ -44,7 +44,7 @@ class Drawing(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Activity:
-    """A call, or a step of one. `title` is asked for when it is drawn. One that runs `beside`
+    """A call, or a step of one. `title` is requested when it is drawn. One that runs `beside`
     others is drawn only while jobs of it run and no other activity of the main thread does."""
 
     title: Title
@@ -62,7 +62,7 @@ class Activity:
     _final: Progress | None = None
 
     def state(self) -> ActivityState:
-        """As it stands now."""
+        """Its present state."""
         steps = tuple(step.state() for step in tuple(self.steps))
         seconds = time.monotonic() - self._began
         ended = self.ended is not None
@@ -76,7 +76,7 @@ class Activity:
         return self.title
 
     def _progress(self, steps: tuple[ActivityState, ...]) -> Progress:
-        """Of its own jobs, among which are those of its steps, else the sum of theirs; and the
+        """The progress of its jobs, with those of its steps, else the sum of theirs; and the
         rows that are written without jobs."""
         if self._final is not None:
             return self._final
@@ -154,7 +154,7 @@ def activity_step(title: Title) -> Iterator[None]:
 
 
 def add_rows(count: int) -> None:
-    """The step that this thread is in has written so many rows more, without Spark's jobs."""
+    """The step that this thread is in has written `count` more rows, without Spark's jobs."""
     part = _current.get()
     if part is not None:
         part.rows += count
@@ -162,7 +162,7 @@ def add_rows(count: int) -> None:
 
 @contextmanager
 def in_background() -> Iterator[None]:
-    """What is called in the block is no activity: nobody at the keyboard waits for it."""
+    """What is called in the block is not an activity: no user waits for it."""
     token = _current.set(Activity("background"))
     try:
         yield
@@ -187,7 +187,7 @@ class _Watched:
     seen: bool = False
 
     def draw(self, state: ActivityState | None) -> None:
-        """As it stands; None: nothing of it is seen now."""
+        """In its present state; None: nothing of it is seen now."""
         for drawing in self.drawings or ():
             if state is not None:
                 self.context.run(drawing.draw, state)
@@ -257,7 +257,7 @@ class Activities:
             time.sleep(max(due - time.monotonic(), 0.0))
 
     def _draw(self, watched: _Watched) -> None:
-        """A front end, or a session of Spark, that is gone is no reason to end the others'."""
+        """A front end, or a session of Spark, that is gone does not end those of the others."""
         made, inside = watched.activity, watched.context
         try:
             with watched.lock:

@@ -1,6 +1,6 @@
 """Statements analysed by Spark before they are run, and what their plans read and write.
 
-Over Spark Connect there is no plan to look at: see `modes.is_connect`.
+Over Spark Connect there is no plan to read: see `modes.is_connect`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ParsedText:
 
     @property
     def is_query(self) -> bool:
-        """Whether it only reads: nothing runs before its rows are asked for."""
+        """Whether it only reads: nothing runs before its rows are requested."""
         named = self.kind.endswith("Statement") or self.kind.startswith("Describe")
         return not (self.facts.acts or named or self.is_blind)
 

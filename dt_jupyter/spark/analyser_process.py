@@ -1,7 +1,7 @@
 """The JVM of Spark's analyser on the machine of a client of Spark Connect.
 
-PySpark does not know of it: no `SparkContext`, no variable and no active session of this process is
-another one than before. The JVM ends with this process, whose end closes its standard input.
+PySpark does not know of it: no `SparkContext`, no variable and no active session of this process
+changes. The JVM ends with this process, whose end closes its standard input.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 _OF_SPARK = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_")
-"""Variables of the user's for sessions, clusters and JVMs of their own."""
+"""Variables of the user's for the user's sessions, clusters and JVMs."""
 _START_SECONDS = 120.0
 _NO_JARS = "PySpark is installed on this machine without the JAR files of Spark."
 _WHOLE_PACKAGE = "Install the package pyspark rather than pyspark-client."
@@ -51,7 +51,7 @@ _WHOLE_PACKAGE = "Install the package pyspark rather than pyspark-client."
 @dataclass(frozen=True, eq=False)
 class AnalyserProcess:
     """`calls` is an object of `AnalyserCalls.java`, `first` the session that others are made
-    beside, both in the JVM of `gateway`."""
+    from, both in the JVM of `gateway`."""
 
     run: subprocess.Popen[bytes]
     gateway: ClientServer
@@ -73,7 +73,7 @@ class AnalyserProcess:
         if os.getpid() == self.owner:
             self.gateway.shutdown()
             client: Any = self.gateway._gateway_client
-            client.is_connected = False  # also where Java had ended: Py4J logs what it cannot tell
+            client.is_connected = False  # also where Java had ended: Py4J logs what it cannot send
             self.run.kill()
             self.run.wait()
 

@@ -25,7 +25,7 @@ SOURCE_MARK = "dt_source"
 @dataclass(frozen=True)
 class Catalyst:
     """`jvm` is Py4J's view of the JVM, `session` Java's session, whose confs hold; `local` the same
-    of an analyser beside a client of Spark Connect."""
+    of an analyser next to a client of Spark Connect."""
 
     jvm: Any
     session: Any
@@ -60,7 +60,7 @@ class Catalyst:
     @contextmanager
     def call(self, java_class: str) -> Iterator[Any]:
         """An object of one of this package's Java classes, called with this session active; of an
-        analyser beside Spark Connect only its `of`."""
+        analyser next to Spark Connect only its `of`."""
         if self.local is not None:
             yield self.local.rule(java_class)
             return

@@ -29,7 +29,7 @@ _AGAIN_SECONDS = 24 * 3600
 
 
 def archive_of(java: Java, folder: Path | None = None) -> Path:
-    """Where the archive for this Java and the installed packages lies, or is to lie: in `folder`
+    """Where the archive for this Java and the installed packages is, or is to be: in `folder`
     (None: the user's cache folder). Another Java, or another release, has another."""
     digest = hashlib.sha256(str(java.home).encode())
     digest.update((java.home / "release").read_bytes())
@@ -68,8 +68,8 @@ def start_writer(archive: Path, environ: Mapping[str, str]) -> subprocess.Popen[
 
 
 def _claim(archive: Path) -> bool:
-    """Whether this process is to write the archive: one writer is enough, and where none came of
-    it, another is not tried at each start."""
+    """Whether this process is to write the archive: one writer is enough, and after a failed
+    attempt another one is not made at each start."""
     mark = archive.with_suffix(".writing")
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ def leave_plan(frame: DataFrame) -> DataFrame:
     cached rows are made of is in each plan that reads them, as often as it does, and Spark writes
     all of that down for each statement.
 
-    Jobs that the plan has of its own are run now: broadcasts, and stages that are planned again."""
+    Jobs that the plan itself has are run now: broadcasts, and stages that are planned again."""
     from py4j.java_gateway import JavaClass
 
     session: Any = frame.sparkSession

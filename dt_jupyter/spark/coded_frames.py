@@ -54,7 +54,7 @@ def _acting(action: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _each(frame: Any, rows: Iterator[Any]) -> Iterator[Any]:
-    """Rows as they come, whose jobs run meanwhile."""
+    """Rows as they come, while their jobs run."""
     try:
         yield from rows
         return

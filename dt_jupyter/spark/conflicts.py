@@ -1,7 +1,7 @@
 """Two writers of one Delta table: what the loser raises, as an error of the catalogue.
 
-Delta raises them typed where its Python package was told of the session, as any of Spark's where it
-was not, and as the JVM's own where a call went past both; delta-rs has one of its own.
+Delta raises them typed where its Python package knows the session, as any of Spark's where it
+was not, and as the JVM's own where a call went past both; delta-rs has its own error.
 Source: Delta's `io.delta.exceptions`, and the error classes of its concurrency control.
 """
 
@@ -33,7 +33,7 @@ _NAMES = {kind.replace("_", "").lower(): kind for kind in _KINDS}
 
 @dataclass(frozen=True, slots=True)
 class WriteConflict:
-    """Why a write lost; `table` and `version` are of the one that won (None: not told)."""
+    """Why a write lost; `table` and `version` are of the one that won (None: unknown)."""
 
     kind: str
     table: str | None
@@ -47,7 +47,7 @@ class WriteConflict:
 
 
 def find_conflict(e: BaseException | None) -> WriteConflict | None:
-    """The conflict that an exception, or one of its causes, tells of; None: it is another."""
+    """The conflict that an exception, or one of its causes, describes; None: it is another."""
     seen: set[int] = set()
     while e is not None and id(e) not in seen:
         seen.add(id(e))

@@ -22,7 +22,7 @@ _unused: WeakKeyDictionary[SparkSession, list[str]] = WeakKeyDictionary()
 
 
 def analyse_now(frame: DataFrame) -> DataFrame:
-    """The same rows, whatever becomes of the views and confs that the frame was made with.
+    """The same rows, whatever happens to the views and confs that the frame was made with.
 
     Over Connect it reads a temporary view that holds the analysed plan. The view is dropped, at
     the next call, when neither the frame nor one that was made of it is there any more.

@@ -24,7 +24,7 @@ _LOCATION = re.compile(r"^\s*Location: (.*)$", re.MULTILINE)
 _SCANNED = re.compile(r"Location: InMemoryFileIndex\(\d+ paths\)\[(.*?)\], PartitionFilters: ")
 _WHOLE = {
     "spark.sql.maxMetadataStringLength": "1000000000",
-    # Above so many folders Spark lists them in a job.
+    # Above this number of folders Spark lists them in a job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000000",
 }
 _OWN = "dt_jupyter"
@@ -82,7 +82,7 @@ def partition_folders(spark: SparkSession, name: Name) -> tuple[frozenset[str], 
 
 def _scanned_paths(spark: SparkSession, name: Name, column: str) -> list[str]:
     """The paths of a scan as EXPLAIN prints them: for a filter by a partition's column Spark asks
-    the catalog for them. An option of our own keeps a cached table out of the plan."""
+    the catalog for them. An additional option keeps a cached table out of the plan."""
     kept = f"length(coalesce(CAST({quote(column)} AS STRING), '')) >= 0"
     with _listing(spark) as session:
         frame: Any = session.read.option(_OWN, "1").table(name.sql).where(kept)
@@ -92,7 +92,7 @@ def _scanned_paths(spark: SparkSession, name: Name, column: str) -> list[str]:
 
 @contextmanager
 def _listing(spark: SparkSession) -> Iterator[SparkSession]:
-    """A session beside the user's, which keeps its confs, for one question to a server."""
+    """A session next to the user's, which keeps its confs, for one question to a server."""
     session: Any = private_session(spark)
     try:
         for key, value in _WHOLE.items():

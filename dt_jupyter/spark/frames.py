@@ -1,7 +1,7 @@
 """Arrow rows as DataFrames that the engine's own statements read.
 
 `SparkSession.createDataFrame` of classic PySpark 4.2 makes its session the active one, of this
-thread in Java and of all in Python: whoever asks for the active session afterwards (pandas on
+thread in Java and of all in Python: code that asks for the active session afterwards (pandas on
 Spark, a second `connect`) would be given one of the engine's. What it calls for rows of Arrow does
 not.
 """
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FEW = 1_000
-"""So many rows stand in the plan itself, where Spark's optimizer may compute with them."""
+"""Up to this number of rows are in the plan itself, where Spark's optimizer may compute with
+them."""
 
 _THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
@@ -53,8 +54,8 @@ def whole_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None =
 
 
 def rows_frame(spark: SparkSession, rows: Iterable[tuple[object, ...]], schema: str) -> DataFrame:
-    """Python's rows under a schema in Spark's words. They stand in the plan itself: to show them
-    takes no job, which those of a list that PySpark is given need."""
+    """Python's rows under a schema in Spark's words. They are in the plan itself: showing them
+    takes no job, unlike a list that is given to PySpark."""
     import pyarrow as pa
     from pyspark.sql.types import StructType
 

@@ -51,7 +51,7 @@ class Java:
     home: Path
     version: int
     bundled: bool = False
-    """From the Python wheel: it knows no certificate of this machine."""
+    """From the Python wheel: it does not have the certificates of this machine."""
     trimmed: bool = False
     """Without the vector module: it has to be started through a shim."""
 
@@ -61,7 +61,7 @@ class Java:
 
 
 def read_release(home: Path, *, bundled: bool = False) -> Java | None:
-    """The runtime at `home` as its `release` file tells; None if there is no runtime there."""
+    """The runtime at `home` from its `release` file; None if there is no runtime there."""
     try:
         text = (home / "release").read_text(errors="replace")
     except OSError:

@@ -35,7 +35,7 @@ _OF_A_LOG = ("Filtering files for query", "Compute snapshot for version", "Recon
 
 @contextmanager
 def described_group(description: str) -> Iterator[None]:
-    """Purposes that this thread notes inside stand behind the description of its job group."""
+    """Purposes that this thread notes inside follow the description of its job group."""
     before = getattr(_local, "group", None)
     _local.group = description
     try:

@@ -1,7 +1,7 @@
 """Run work under a job group that can be cancelled from the keyboard or from another thread.
 
 Ctrl-C during an action on the main thread leaves its Spark job running. So on the main thread the
-work runs in a thread of its own, and the main thread waits in short steps and cancels.
+work runs in a separate thread, and the main thread waits in short steps and cancels.
 A group is a name for one run: once cancelled, later jobs of that group are refused too, hence
 give every run its own name. Groups nest: cancelling the outer one cancels the jobs of the inner.
 """
@@ -90,7 +90,7 @@ def run_cancellable(
 
 def check_cancelled() -> None:
     """Raises `Cancelled` where the work of this thread is not wanted any more: call it between
-    steps that start no Spark job of their own, and before anything is kept."""
+    steps that start no Spark job, and before anything is kept."""
     for group, flag in _wanted():
         flag.check(group)
     _check_stopped("the statement")
@@ -124,7 +124,8 @@ def cancel(spark: SparkSession, group: str) -> None:
 
 
 def count_jobs(spark: SparkSession, group: str) -> int | None:
-    """How many Spark jobs `group` has started so far; None on Spark Connect, which cannot tell.
+    """How many Spark jobs `group` has started so far; None on Spark Connect, which does not report
+    it.
 
     Waits for the scheduler's events to be delivered, so the number is exact. Jobs of nested
     groups count for their own group only.

@@ -104,7 +104,7 @@ def _with_delta(settings: Mapping[str, str]) -> SparkConf:
 
 
 def has_java() -> bool:
-    """Whether PySpark has a JVM in this process, or is to use one that it is told of."""
+    """Whether PySpark has a JVM in this process, or is to use a given one."""
     pyspark = sys.modules.get("pyspark")
     started = pyspark is not None and pyspark.SparkContext._gateway is not None
     return started or "PYSPARK_GATEWAY_PORT" in os.environ

@@ -22,7 +22,7 @@ class JobMetrics:
 
 
 def job_metrics(spark: SparkSession, group: str) -> JobMetrics:
-    """The metrics of a job group so far. Spark Connect tells none: zeros there.
+    """The metrics of a job group so far. Spark Connect reports none: zeros there.
 
     Waits for the scheduler's events to be delivered, so the numbers are exact.
     """

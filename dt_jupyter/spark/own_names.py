@@ -35,7 +35,7 @@ def catalog_id(spark: SparkSession) -> int:
 
 
 def separate_session(spark: SparkSession, folder: Path) -> SparkSession:
-    """A session of the same Spark application with an empty catalog of its own, which shares no
+    """A session of the same Spark application with a separate empty catalog, which shares no
     name, temporary view or setting with `spark`; its tables are made in `folder`."""
     from pyspark.sql import SparkSession
 
@@ -78,7 +78,7 @@ def warehouse_of(spark: SparkSession) -> Path:
 
 
 def set_warehouse(spark: SparkSession, folder: Path) -> None:
-    """Tables and schemas that this session, or one made of it from now on, is asked for without a
+    """Tables and schemas that this session, or one made of it from now on, creates without a
     place are made in `folder`."""
     session: Any = spark
     java = session._jsparkSession
@@ -102,14 +102,14 @@ def list_relations(spark: SparkSession, schemas: Sequence[str] | None = None) ->
 
 
 def table_folders(spark: SparkSession) -> dict[Name, Path]:
-    """The tables of all schemas that lie on this machine's disk, each with its folder."""
+    """The tables of all schemas that are on this machine's disk, each with its folder."""
     known = {name: lookup(spark, name, temporary=False) for name in list_relations(spark)}
     places = {name: found.location for name, found in known.items() if found is not None}
     return {n: Path(place) for n, place in places.items() if place and place.startswith("/")}
 
 
 def schema_folders(spark: SparkSession) -> dict[str, Path]:
-    """The schemas that lie on this machine's disk, each with its folder."""
+    """The schemas that are on this machine's disk, each with its folder."""
     catalog, found = _catalog(spark), {}
     for schema in _schemas(spark):
         place = path_of_uri(catalog.getDatabaseMetadata(schema).locationUri().toString())

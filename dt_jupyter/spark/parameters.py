@@ -91,7 +91,7 @@ def bind_definition(query: str, args: Args) -> str:
 
 
 def parameter_literals(text: str, args: Args) -> tuple[tuple[str, str], ...]:
-    """The `:parameters` of a text that have values, each once, with the literals that stand for
+    """The `:parameters` of a text that have values, each once, with the literals that replace
     them. DT-1003 as of `values_in`."""
     names = dict.fromkeys(p.name for p in find_parameters(text) if p.name in args)
     for name in names:

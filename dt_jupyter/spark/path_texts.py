@@ -20,18 +20,18 @@ _STORAGE = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]+):/")
 """A drive has one letter."""
 _READ_AT: dict[str, str] = {}
 _MOUNTS: dict[str, str] = {}
-"""Folders of this disk by the places on other storage that they stand for."""
+"""Folders of this disk by the places on other storage that they represent."""
 
 
 def mount_place(folder: str | os.PathLike[str], place: str) -> None:
-    """What the engine names by a path in `folder`, which is absolute, lies to Spark at `place` on
-    other storage, and what Spark says of that is told by the path. For the whole process."""
+    """What the engine names by a path in `folder`, which is absolute, is for Spark at `place` on
+    other storage, and what Spark says of that is translated to the path. For the whole process."""
     _MOUNTS[os.fspath(folder)] = place
 
 
 def read_at(folder: str | os.PathLike[str], place: str) -> None:
     """What the engine names by the path of a folder Spark finds at `place` on other storage; what
-    Spark says of the place is told by the place itself. For the whole process."""
+    Spark says of the place keeps the place itself. For the whole process."""
     _READ_AT[os.fspath(folder)] = place
 
 
@@ -73,7 +73,7 @@ def storage_of(path: str) -> str | None:
 
 def path_of_uri(uri: str) -> str:
     """A `file:` URI as a path, and one of a mounted place; any other of other storage as Hadoop
-    writes it, in which `%20` is three characters; what is no URI as it is."""
+    writes it, in which `%20` is three characters; what is not a URI as it is."""
     parsed = urlparse(uri)
     if parsed.scheme == "file":
         return unquote(parsed.path)
@@ -90,7 +90,7 @@ def path_of_text(text: str) -> str:
 def text_of_path(path: str | os.PathLike[str]) -> str:
     """An absolute path of this disk as Spark reads it, whatever file system paths without a scheme
     are of: the place that it is mounted for, or with `file:`; one of other storage as it is. It is
-    no URI: that Spark would encode once more."""
+    not a URI: that Spark would encode once more."""
     text = os.fspath(path)
     if not text.startswith("/"):
         return text

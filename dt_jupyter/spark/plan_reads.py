@@ -25,11 +25,11 @@ _NAMED = ("name", "tableName", "table", "tableIdent", "catalogTable")
 
 
 class LeafNeed(StrEnum):
-    """What stands behind a leaf of a plan that is no command and names no table."""
+    """The meaning of a leaf of a plan that is not a command and names no table."""
 
     NOTHING = "no files: rows of the session, references, what commands name, what is not found"
     FILES = "files, whose paths the plan has"
-    UNKNOWN = "what the plan does not tell"
+    UNKNOWN = "what the plan does not show"
 
 
 _NOTHING = """
@@ -75,7 +75,7 @@ class ReadKind(StrEnum):
 @dataclass(frozen=True)
 class PlanRead:
     """A relation of a plan; `inner` is what a view reads. Files, and what the plan does not
-    tell, have no name."""
+    show, have no name."""
 
     kind: ReadKind
     name: Name | None = None

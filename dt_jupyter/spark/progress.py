@@ -19,7 +19,7 @@ _ENDED = ("SUCCEEDED", "FAILED")
 @dataclass
 class JobProgress:
     """Of one job group and those nested in it, asked again and again: jobs that ended are asked
-    once more and never again. Spark Connect tells nothing: zeros there."""
+    once more and never again. Spark Connect reports nothing: zeros there."""
 
     spark: SparkSession
     group: str
@@ -63,5 +63,5 @@ class JobProgress:
 
 
 def scala_doubles(context: Any) -> Any:
-    """An empty array of doubles: no quantiles are asked for."""
+    """An empty array of doubles: no quantiles are requested."""
     return context._gateway.new_array(context._jvm.double, 0)

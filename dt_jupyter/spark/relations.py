@@ -73,7 +73,7 @@ def lookup(spark: SparkSession, name: Name, *, temporary: bool = True) -> Catalo
 
 
 def _relation(told: Mapping[str, Any]) -> CatalogRelation:
-    """What `SessionCalls.find` tells of."""
+    """What `SessionCalls.find` has found."""
     if told["kind"] == "TEMPORARY":
         return CatalogRelation(RelationKind.TEMPORARY_VIEW)
     if told["kind"] == "VIEW":
@@ -133,7 +133,7 @@ def _described(spark: SparkSession, name: Name, *, temporary: bool) -> CatalogRe
 def _described_files(
     spark: SparkSession, name: Name, rows: Sequence[tuple[str, ...]], facts: Mapping[str, str]
 ) -> StoredFiles | None:
-    """None for a table with options: Connect does not tell them apart."""
+    """None for a table with options: Connect does not distinguish them."""
     if "Storage Properties" in facts:
         return None
     told = islice(dropwhile(lambda r: r[0] != _PARTITIONS, rows), 2, None)
@@ -147,7 +147,7 @@ def view_text(text: str, schema: str, names: tuple[str, ...], queried: tuple[str
 
     Its columns are those that its text had when it was made, `queried`, under the view's own
     `names`, and without what a `*` gives since. Of a text whose columns are not known, or not
-    told apart by name, they come in its order. The text of a view that was made of such a query
+    distinct by name, they come in its order. The text of a view that was made of such a query
     is that query.
     """
     text = qualified_text(text, schema)

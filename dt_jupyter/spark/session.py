@@ -45,7 +45,7 @@ LOCAL_CONFS: Mapping[str, str] = {
     # Delta's default of 50 tasks for each snapshot makes a small commit slow.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # Each hashed relation of a join has a page of its own, by default of 16 to 64 MB: forty small
+    # Each hashed relation of a join has a separate page, by default of 16 to 64 MB: forty small
     # tables joined by their names would take a driver's whole memory.
     "spark.buffer.pageSize": "4m",
     # delta-rs misreads INT96 timestamps beyond 1677 to 2262.
@@ -191,7 +191,7 @@ def prepare_session(
     pools: Sequence[Pool] = (),
 ) -> None:
     """Start in the background what `local_session` with these values will need, unless this
-    process has a session or has begun that already. What goes wrong is told by `local_session`."""
+    process has a session or has begun that already. A failure is raised by `local_session`."""
     if not has_java():
         prepare_java(Launch(_settings(app_name, cores, memory, confs), tuple(pools)))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def session_end(spark: SparkSession) -> str | None:
-    """What became of a session that has ended; None for one that is there."""
+    """How a session has ended; None for one that is there."""
     session: Any = spark
     if is_connect(spark):
         return "it was closed" if session.is_stopped else None
@@ -23,7 +23,7 @@ def session_end(spark: SparkSession) -> str | None:
 
 
 def context_end(context: SparkContext) -> str | None:
-    """What became of a Spark context: stopped here or in Java, or its JVM has ended."""
+    """How a Spark context has ended: stopped here or in Java, or its JVM has ended."""
     from py4j.protocol import Py4JError
 
     known: Any = context
@@ -46,7 +46,7 @@ def bury_dead_context() -> None:
     context = SparkContext._active_spark_context
     if context is None or context_end(context) is None:
         return
-    # It tries to tell the JVM, which may be dead; the second call does what is left to do here.
+    # It tries to notify the JVM, which may be dead; the second call does what is left to do here.
     with warnings.catch_warnings(action="ignore"), suppress(OSError):
         context.stop()
     context.stop()

@@ -198,7 +198,7 @@ def is_session_closed(session: SparkSession, failure: PySparkException) -> bool:
 
 
 def private_session(spark: Any) -> SparkSession:
-    """A session beside `spark`: same catalog, own confs and temporary views."""
+    """Another session than `spark`: same catalog, own confs and temporary views."""
     if not is_connect(spark):
         made: SparkSession = spark.newSession()
         bind_catalog(made)

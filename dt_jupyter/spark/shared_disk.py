@@ -35,7 +35,7 @@ def runs_elsewhere(spark: SparkSession) -> bool:
 
 def is_shared(spark: SparkSession, folder: Path) -> bool:
     """Whether Spark finds there what this process writes, wherever its tasks run: by a job of a few
-    tasks for each executor that it has, each of which reads a file."""
+    tasks for each executor that it has, which read a file each."""
     probe = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))
     probe.chmod(0o755)  # executors may run as another user
     try:

@@ -2,7 +2,7 @@
 the same, and handed over once.
 
 The write end of a JVM's standard input decides who owns it: the JVM ends when no process holds that
-end. The keeper passes it through a Unix socket, which lies in a folder that only this user can
+end. The keeper passes it through a Unix socket, which is in a folder that only this user can
 open. So a JVM belongs to one process at a time, and ends with it, even if that is killed.
 """
 
@@ -128,7 +128,7 @@ def _open_process(pid: int) -> int | None:
 
 
 def order_spare(launch: Launch) -> SpareOrder | None:
-    """What this process would start now, if a spare is asked for by the environment and possible
+    """What this process would start now, if a spare is requested by the environment and possible
     here: not without Unix sockets, nor in a JVM that has started this process."""
     seconds = spare_seconds(os.environ)
     if seconds is None or not hasattr(socket, "send_fds") or "PYSPARK_GATEWAY_PORT" in os.environ:
@@ -150,7 +150,7 @@ def _configuration(variables: Mapping[str, str]) -> list[tuple[str, int, int]]:
 
 
 def spare_seconds(environ: Mapping[str, str]) -> float | None:
-    """For how long a spare is to wait; None where none is asked for."""
+    """For how long a spare is to wait; None where none is requested."""
     word, _, seconds = environ.get(SWITCH, "").partition(":")
     if word != _WORD:
         return None
@@ -158,7 +158,7 @@ def spare_seconds(environ: Mapping[str, str]) -> float | None:
 
 
 def _is_common(name: str) -> bool:
-    """Whether a variable is another's too, rather than one process's or one terminal's own."""
+    """Whether a variable is shared, rather than one process's or one terminal's own."""
     return not name.startswith(_OF_A_PROCESS) and name not in _OF_A_TERMINAL | _OF_PYSPARK
 
 
@@ -208,7 +208,7 @@ def take_spare(order: SpareOrder | None) -> tuple[JavaStart, JavaGateway, Any] |
 
 
 def keep_spare(order: SpareOrder | None, wait: float = _WAIT_SECONDS) -> None:
-    """A process of its own starts a spare after `wait` seconds, unless one is ready."""
+    """A separate process starts a spare after `wait` seconds, unless one is ready."""
     if order is None or has_spare(order):
         return
     asked = {"key": order.key, "order": order.as_text(), "wait": wait}

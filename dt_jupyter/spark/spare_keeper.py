@@ -29,7 +29,7 @@ _END_SECONDS = 20.0
 _ANSWER_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 _LEFT_BYTES = 1 << 30
-"""Of memory that must be free beside the heap of a spare."""
+"""Memory that must be free in addition to the heap of a spare."""
 _HEAP = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = {"k": 1 << 10, "": 1 << 20, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
@@ -107,7 +107,7 @@ def _running(start: JavaStart) -> Iterator[JavaGateway]:
 
 
 def answer_takers(offer: Offer | None, seconds: float) -> bool:
-    """Answers who asks for a spare, for so many seconds at most; whether that is over: the JVM was
+    """Answers requests for a spare, for `seconds` at most; whether that is over: the JVM was
     taken or has ended, or the keeper is to end."""
     path, ends = socket_path(), time.monotonic() + seconds
     unready = path.with_name("spare.new")
@@ -149,7 +149,7 @@ def _answer_next(listener: socket.socket, offer: Offer | None) -> bool:
 
 
 def _give(line: socket.socket, offer: Offer) -> None:
-    """Passes the JVM on. Where nobody confirms it, it ends."""
+    """Hands the JVM over. Without a confirmation it ends."""
     gateway, start = offer.gateway, offer.start
     socket.send_fds(line, [b"y"], [gateway.proc.stdin.fileno()])
     told = {

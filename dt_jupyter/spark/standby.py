@@ -1,7 +1,7 @@
-"""Start a session, of which the slow part can be begun in the background before.
+"""Start a session; its slow part can be started in the background before.
 
 PySpark does not know of a JVM on standby until a session of ours takes it: a session that the user
-makes gets a JVM of its own.
+makes gets its own JVM.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class Standby:
         return self.launch == launch and all(now.get(n) == self.environment.get(n) for n in names)
 
     def begin(self) -> None:
-        """Starts the JVM in a thread of its own; it ends where nobody takes it in time."""
+        """Starts the JVM in a separate thread; it ends if it is not taken in time."""
         threading.Thread(target=self._make, name="dt-standby", daemon=True).start()
         timer = threading.Timer(_IDLE_SECONDS, self.end)
         timer.daemon = True
         timer.start()
 
     def _make(self) -> None:
-        with suppress(Exception):  # the session that finds no JVM starts one, and tells what fails
+        with suppress(Exception):  # the session that finds no JVM starts one, and raises what fails
             self._gateway = launch_java(self.start)
             self._context = make_context(self._gateway, self.start)
             self._warm_up()
@@ -85,8 +85,8 @@ class Standby:
             self.end()
 
     def _warm_up(self) -> None:
-        """Runs statements until the JVM is wanted, where a spare is asked for too; its context is
-        another one then, in which nothing has happened."""
+        """Runs statements until the JVM is wanted, where a spare is requested too; its context is
+        then replaced by one in which nothing has happened."""
         if self._asked.is_set() or spare_seconds(os.environ) is None:
             return
         assert self._gateway is not None
@@ -137,7 +137,7 @@ def prepare_java(launch: Launch) -> None:
     """A JVM for the session that `launch_session` will make of `launch` is started in the
     background, once for each process; not where another process keeps one for it."""
     if not _of_this_process and not has_spare(order_spare(launch)):
-        with suppress(DTError):  # told by the session that is asked for
+        with suppress(DTError):  # raised by the session that is requested
             _of_this_process.append(Standby(launch))
             _of_this_process[0].begin()
 
@@ -149,7 +149,7 @@ def dismiss() -> None:
 
 
 def launch_session(launch: Launch, warehouse: Path) -> SparkSession:
-    """A new session whose tables lie in the warehouse, in the JVM on standby if it was started for
+    """A new session whose tables are in the warehouse, in the JVM on standby if it was started for
     the same, else in a spare one, else in a new one; DT-5104, DT-5105."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ def type_text_of(described: Any) -> str:
 
 
 def type_text(kind: DataType) -> str:
-    """What `simpleString` says, with the names of fields quoted that are no words: SQL has them
+    """What `simpleString` says, with the names of fields quoted that are not words: SQL has them
     only so."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 

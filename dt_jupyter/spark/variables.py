@@ -26,7 +26,7 @@ _OF_PROCESS = frozenset({"env", "system"})
 @dataclass
 class Variables:
     """The values of a session. `known` are those that a script's SET gives before they are needed;
-    with `guarded` the environment and properties of the process are not told.
+    with `guarded` the environment and properties of the process are not given.
 
     `used` are the references that were replaced.
     """
@@ -40,7 +40,7 @@ class Variables:
         """The text with the values in the place of the references, those in values included; an
         unset conf is empty, an unset variable of the environment stays as it is written.
 
-        DT-1154 for a reference in its own value, DT-1155 for one whose value is not told.
+        DT-1154 for a reference in its own value, DT-1155 for one whose value is not given.
         """
         if "${" not in text or not self._is_on():
             return text

@@ -1,7 +1,7 @@
 """VARIANT columns as Arrow has them, where values of them are NULL.
 
 PySpark 4.2 gives both parts of a variant the type NOT NULL, which Arrow also holds against what
-lies under a NULL variant: `toArrow` and `createDataFrame` fail on one. Rows that come from Spark
+is under a NULL variant: `toArrow` and `createDataFrame` fail on one. Rows that come from Spark
 have parts that may be NULL; those that go to it have empty bytes there.
 """
 

@@ -1,7 +1,7 @@
-"""Statements that a JVM runs before a session is asked for: the classes of the parser, the planner,
+"""Statements that a JVM runs before a session is requested: the classes of the parser, the planner,
 Delta and Parquet are loaded then, and compiled as far as they were used.
 
-They run in a session whose catalog no other session sees, over files in a folder of their own.
+They run in a session whose catalog no other session sees, over files in a temporary folder.
 """
 
 from __future__ import annotations

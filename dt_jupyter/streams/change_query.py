@@ -81,7 +81,7 @@ _Make = Callable[
 
 @dataclass(frozen=True)
 class Interval:
-    """A base table from one version, which is not part of it, to another; `ids` tell what the ids
+    """A base table from one version, which is not part of it, to another; `ids` say what the ids
     of its rows are made of."""
 
     name: str
@@ -305,8 +305,8 @@ class Changes:
             raise error("DT-3103", name=stream.source, problem=problem)
 
     def find_problem(self, stream: Stream) -> str | None:
-        """Why the changes of the view of a stream cannot be read from where it stands, as far as
-        texts, logs and schemas tell; None also for a stream on a table. No Spark job."""
+        """Why the changes of the view of a stream cannot be read from its offset, as far as
+        texts, logs and schemas show; None also for a stream on a table. No Spark job."""
         query, schema, name = whole(stream.source), stream.source.schema, str(stream.name)
         try:
             found, versions, schemas = self._resolved(query, schema, name, stream.frontier, None)
@@ -365,7 +365,7 @@ class Changes:
         self, found: Found, name: str, at: _Start, end: _Start | None
     ) -> dict[str, tuple[int, int]]:
         """Both ends of the interval for each source; DT-3103 for one that a frontier lacks, since
-        it is another table than it was."""
+        the table was replaced."""
         now = self.now()
         self.sources.publications.await_end()
         resolver = Resolver(self.sources.catalog, now)

@@ -1,8 +1,8 @@
 """CHANGES: the difference of a query between two points in time, as rows with their action.
 
-The query's relation is given row ids and differentiated; what is left is to cancel what came and
-went, and to tell updates. Where the log alone shows that nothing can cancel, nothing is looked for.
-Source: CQ 3.2.
+The query's relation is given row ids and differentiated; what is left is to cancel what was
+inserted and deleted, and to recognize updates. Where the log alone shows that nothing can cancel,
+nothing is looked for. Source: CQ 3.2.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Shape(StrEnum):
 @dataclass(frozen=True)
 class ChangeQuery:
     """`text` is one query with the public columns and `$ACTION`, `$ISUPDATE`, `$ROW_ID`; `views`
-    are the temporary views that it reads; `notes` are to be told to the user."""
+    are the temporary views that it reads; `notes` are shown to the user."""
 
     text: str
     shape: Shape
@@ -111,7 +111,7 @@ def _difference(
 def append_query(
     spark: SparkSession, rel: Rel, names: Sequence[str], types: _Types, sides: Mapping[str, Side]
 ) -> ChangeQuery:
-    """The rows that the sources' inserts in the interval add, as first inserted, whatever became
+    """The rows that the sources' inserts in the interval add, as first inserted, whatever the fate
     of them. DT-3105 where an insert could also take a row away.  Source: CQ 2.2.1."""
     rel = settle_types(rel, types)
     if not monotone(rel):
@@ -151,8 +151,9 @@ def _untracked(rel: Rel, sides: Mapping[str, Side]) -> tuple[str, ...]:
 
 
 def _promised(rel: Rel, sides: Mapping[str, Side]) -> str | None:
-    """The declared keys that the ids of a join are made of: its rows meet some that no interval
-    has, and that may have broken the promise before it. None: nobody promised, or all was read."""
+    """The declared keys that the ids of a join are made of: its rows join some that no interval
+    has, and that may have broken the promise before it. None: nothing was promised, or all was
+    read."""
     if not any(map(combines, walk(rel))):
         return None
     declared = {s.name: s.identity for s in sides.values() if s.identity.by is By.KEY}
@@ -250,7 +251,7 @@ def _by_id(
     hashed, first = _hashed(rows, columns, "/*+ COALESCE(1) */ " if few else "")
     said = "RAISE_ERROR('two rows have one $ROW_ID')"
     if promised is not None:
-        said = raised(promised, "'two rows, alike in all columns, have one id'")
+        said = raised(promised, "'two rows, equal in all columns, have one id'")
     weight = (
         f"CASE WHEN ABS(SUM({WEIGHT})) > 1 THEN CAST({said} AS"
         f" BIGINT) ELSE SUM({WEIGHT}) END AS {WEIGHT}"

@@ -1,7 +1,7 @@
 """Statements that consume streams: each writes what it recorded that it would, once, or never.
 
 A consumption is recorded as an intent before it writes; its commit carries the intent's id, and
-the streams move after. After a crash the log of the written table tells whether it came so far;
+the streams move after. After a crash the log of the written table shows whether it came so far;
 where its commit is not there, it is kept from coming later: a JVM may outlive the process that
 asked for it.  Source: CQ 3.3.
 """
@@ -82,7 +82,7 @@ class Intents:
     def run(self, intent: Intent, write: Callable[[], DataFrame]) -> DataFrame:
         """One commit of a table that is there, and the move of the streams; or neither.
 
-        DT-3203 where another session was faster, DT-3210 where it was given up meanwhile.
+        DT-3203 where another session was faster, DT-3210 where it was given up.
         """
 
         def sequence() -> DataFrame:
@@ -99,8 +99,9 @@ class Intents:
     def make(
         self, intent: Intent, name: Name | None, write: Callable[[str], DataFrame]
     ) -> DataFrame:
-        """As `run`, of a table that is not there yet: `write` makes it aside, as the table that it
-        is told, and it is put in its place whole. DT-1105 where another one is there by then."""
+        """As `run`, of a table that is not there yet: `write` makes it elsewhere, as the table that
+        it is given, and it is moved to its place as a whole. DT-1105 where another one is there by
+        then."""
 
         def place() -> DataFrame:
             assert name is not None
@@ -188,8 +189,8 @@ class Intents:
         return any(mark_of(c.user_metadata).get("intent") == intent.id for c in commits)
 
     def _fenced(self, intent: Intent) -> bool:
-        """Keeps the commit of the intent out; False where it was faster. Of a table that is not
-        there yet nobody sees what is made aside."""
+        """Keeps the commit of the intent out; False where it was faster. A table that is not
+        there yet is not visible while it is made."""
         while intent.version is not None and (log := self._log(intent)) is not None:
             newest = log.version()
             if self._committed(intent, newest):
@@ -229,8 +230,8 @@ def _only_writer(table: Path) -> Iterator[None]:
 
 
 def app_id(stream_ids: Iterable[str]) -> str:
-    """By which the commit of an intent on these streams is told from one that comes too late:
-    while it is open, its streams are nobody else's."""
+    """By which the commit of an intent on these streams is distinguished from one that comes too
+    late: while it is open, no other process has its streams."""
     return f"dt-stream:{min(stream_ids)}"
 
 

@@ -1,4 +1,5 @@
-"""How transactions end: published as they were recorded, by whoever gets to it, or given up."""
+"""How transactions end: published as they were recorded, by the first process that can, or given
+up."""
 
 from __future__ import annotations
 
@@ -37,13 +38,13 @@ from dt_jupyter.spark import mounted_place
 
 
 class TransactionWarning(UserWarning):
-    """What became of a transaction whose process is gone."""
+    """The outcome of a transaction whose process is gone."""
 
 
 @dataclass(frozen=True)
 class RollForward:
     """Ends the transactions of a lake. What is on record (the intent's `targets`) is published
-    and its streams move; all else is given up, and nobody saw it."""
+    and its streams move; all else is given up, and was never visible."""
 
     catalog: Catalog
     logs: Logs
@@ -96,7 +97,7 @@ class RollForward:
         for each in sorted(made, key=lambda m: m.append):
             try:
                 done[each.path] = publish(each, self.logs[each.path], millis)
-            except StorageFailed:  # what came of it is not known: it is settled when that answers
+            except StorageFailed:  # its outcome is not known: it is settled later
                 raise
             except LakeError as e:
                 if not done and not self._any_published(made):

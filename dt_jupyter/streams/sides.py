@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 _ONE = hidden("one")
 _KIND, _VERSION = "_change_type", "_commit_version"
-NO_FEED = "its change data feed was off, which alone tells inserts from updates"
+NO_FEED = "its change data feed was off, which is needed to distinguish inserts from updates"
 
 
 @dataclass
 class Side:
     """The source `id` from version `old` to `new`; `types` are its columns' at the new end.
 
-    `views` are the temporary views that its change stands on, once it has been read, and `local`
-    says that its rows are few and in the driver; a relation that stands in a query several times
-    is read once. Of a `whole` one all rows are asked for, and not those of the interval.
+    `views` are the temporary views that its change reads, once it has been read, and `local`
+    says that its rows are few and in the driver; a relation that occurs in a query several times
+    is read once. Of a `whole` one all rows are requested, and not those of the interval.
     """
 
     id: str
@@ -83,7 +83,7 @@ class Side:
         return not any(c.added_files for c in commits if c.data_change)
 
     def read(self, spark: SparkSession, scan: Scan) -> str:
-        """The relation of a scan: its columns, `__dt_rid` where asked for, `__dt_w` of a change."""
+        """The relation of a scan: its columns, `__dt_rid` where requested, `__dt_w` of a change."""
         key = tuple(dict.fromkeys(n for _, n in scan.reads)), scan.end
         if key not in self._read:
             self._read[key] = self._relation(spark, *key)

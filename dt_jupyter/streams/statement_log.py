@@ -59,7 +59,7 @@ class StatementLog:
     """The statements of an engine that are on record. `handlers` undo the steps of each kind, or
     complete those that a statement is decided by; those of the kinds `late` run statements, for
     which the lake must be open. Steps of the kinds `closing` follow what the statement did, and
-    are handled last, whichever way it ended, once the lake is open. To undo one of the kinds
+    are handled last, however it ended, once the lake is open. To undo one of the kinds
     `quiet` undoes nothing that the statement did."""
 
     catalog: Catalog
@@ -209,7 +209,7 @@ class StatementLog:
         self.handlers[step.kind](step.facts)
 
     def _undo(self, steps: Sequence[StatementStep]) -> None:
-        """Each, whatever becomes of the others."""
+        """Each, whatever the outcome of the others."""
         run_all(partial(self._handle, s) for s in reversed(steps))
 
 

@@ -60,7 +60,7 @@ class MeaningReader:
         self, meant: StreamMeaning, means: StreamMeaning, schemas: Mapping[str, StructType]
     ) -> str | None:
         """Why the rows of a source are not those that they were, without any change of its tables;
-        None where they are. Columns of a table may come and go; those of a view may not.
+        None where they are. Columns of a table may be added and dropped; those of a view may not.
         `schemas` are those of the tables now, by id."""
         if meant == means or not (meant.views or means.views):
             return None

@@ -145,7 +145,7 @@ class Streams:
         self, asked: CreateStream, points: Points, stream_id: str | None = None
     ) -> list[str]:
         """Makes a stream, by that id or a new one, and says what was done for it. DT-1101,
-        DT-1105, DT-1109, DT-1119, DT-31xx, and DT-4110 where nobody knows how long a table keeps
+        DT-1105, DT-1109, DT-1119, DT-31xx, and DT-4110 where it is unknown how long a table keeps
         its past."""
         require_name(Named.STREAM, asked.name)
         if asked.action is CreateAction.IF_NOT_EXISTS and self.catalog.find_stream(asked.name):
@@ -175,7 +175,7 @@ class Streams:
         return [f"Stream {asked.name} created on {asked.source}.", *told]
 
     def clone(self, asked: S.CloneStream, points: Points) -> list[str]:
-        """Makes a stream that stands where another one does, or at a point, with its options.
+        """Makes a stream at the offset of another one, or at a point, with its options.
         DT-3201, and as `create` raises."""
         of = self.catalog.stream(asked.source)
         at = asked.at or TimePoint(PointKind.STREAM, literal(str(of.name)))
@@ -196,7 +196,7 @@ class Streams:
         return [f"Stream {name} altered.", *told]
 
     def undrop(self, name: Name) -> None:
-        """Brings back the one of that name that was dropped last, where it stood. DT-1118 where
+        """Restores the one of that name that was dropped last, with its offset. DT-1118 where
         there is none, or what it has not consumed is gone; DT-1105."""
         known = self.catalog.dropped_stream(name)
         if known is None:
@@ -213,7 +213,7 @@ class Streams:
         self, asked: CreateStream, points: Points
     ) -> tuple[dict[str, int], Timestamp, StreamMeaning]:
         """The versions at which a stream begins, the time of that, and what its source means. One
-        that begins where another one on the same source stands takes over the meaning too."""
+        that begins at the offset of another one on the same source takes over the meaning too."""
         query, schema, name = whole(asked.source), asked.source.schema, str(asked.source)
         at = asked.at
         if at is not None and at.kind is PointKind.STREAM:
@@ -243,7 +243,7 @@ class Streams:
 
     def _require_kind(self, asked: CreateStream) -> None:
         kind = self.kind_of(asked.source)
-        if kind in (asked.source_kind, None):  # its absence is found by whoever reads it
+        if kind in (asked.source_kind, None):  # its absence is found by its reader
             return
         hint = f"Write CREATE STREAM {asked.name} ON {kind} {asked.source}."
         raise error(
@@ -315,7 +315,7 @@ class Streams:
         return self.changes.frontier(query, schema, str(stream.name), Moment(t, present=True))
 
     def _frontier_of(self, stream: Stream, end: Mapping[str, int] | None) -> Mapping[str, int]:
-        """Where a stream stands. One on a view reads whole tables there, so it goes on to the last
+        """The offset of a stream. One on a view reads whole tables there, so it moves to the last
         version with the same rows."""
         start = dict(stream.frontier)
         if stream.kind == StreamSource.VIEW:
@@ -353,8 +353,8 @@ class Streams:
         return bases, found or self.changes.find_problem(stream)
 
     def problem(self, stream: Stream, base: Source) -> str | None:
-        """Why the changes of a table cannot be read from where the stream stands, as the log and
-        the files of the table tell."""
+        """Why the changes of a table cannot be read from the offset of the stream, as the log and
+        the files of the table show."""
         if base.table_id not in stream.frontier or base.path is None:
             return f"{base.name} was replaced"
         if stream.initial:
@@ -399,7 +399,7 @@ class Streams:
         script: str,
         read: Callable[[Stream], ChangeRows] | None = None,
     ) -> Iterator[tuple[Replaced, Ends]]:
-        """Each stream as a temporary view, the same rows wherever it stands, and the frontiers
+        """Each stream as a temporary view, the same rows wherever it is used, and the frontiers
         that the rows end at; `read` gives its rows, by default those that it holds now: of
         several all at one time."""
         with temporary_views(self.changes.spark) as put:

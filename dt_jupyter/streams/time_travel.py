@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _Run = Callable[[str], "DataFrame"]
 Tell = Callable[[str, ChangeRows, bool], None]
-"""What is told of changes: what they are called, how they are found, and whether it is REDO."""
+"""A callback about changes: what they are called, how they are found, and whether it is REDO."""
 _VALUES = {
     PointKind.TIMESTAMP: "UNIX_MICROS(CAST(({v}) AS TIMESTAMP))",
     PointKind.OFFSET: "CAST(({v}) AS DOUBLE)",
@@ -104,7 +104,7 @@ class Points:
         return _dated(point, self.now().plus(seconds), present=not seconds)
 
     def _value(self, point: TimePoint, template: str) -> Any:
-        """A plain number or text as it stands; what is computed is computed by Spark."""
+        """A plain number or text as it is; what is computed is computed by Spark."""
         if point.kind in (PointKind.VERSION, PointKind.OFFSET) and _NUMBER.fullmatch(point.value):
             return int(point.value)
         text = _TEXT.fullmatch(point.value)
@@ -159,7 +159,7 @@ def in_place(
     tell: Tell = lambda *told: None,
 ) -> Iterator[list[tuple[Span, str]]]:
     """The spans of a statement's timed relations, by offsets in `script`, with the names of
-    temporary views that are there within the block; `tell` is told of the changes among them."""
+    temporary views that are there within the block; `tell` is called for the changes among them."""
     if statement.timed and statement.kind is SparkKind.CREATE_VIEW:
         span = statement.timed[0].span
         hint = "A view reads the current rows: query past rows or changes directly."
@@ -274,6 +274,6 @@ def _archived(snapshots: Snapshots, known: Name | None, name: str, at: Moment) -
 
 
 def warn(notes: Sequence[str]) -> None:
-    """Tells what is to be known of a result."""
+    """Shows what is to be known about a result."""
     for note in notes:
         warnings.warn(f"{note}.", ChangesWarning, stacklevel=2)

@@ -102,7 +102,7 @@ class Transactions:
             return self.current
 
     def rollback(self) -> None:
-        """Nothing of the transaction happened, its streams stand where they stood. DT-3205."""
+        """Nothing of the transaction happened, its streams keep their offsets. DT-3205."""
         with self.streams.lock:
             self._end(self._require("ROLLBACK"))
 
@@ -311,7 +311,7 @@ class Transactions:
         reach("tx_intent_recorded")
 
     def _end(self, tx: Transaction) -> None:
-        """Given up, unless its COMMIT is on record: then whoever comes next publishes it."""
+        """Given up, unless its COMMIT is on record: then the next process publishes it."""
         self.current = None
         tx.held.close()
         if tx.recorded:

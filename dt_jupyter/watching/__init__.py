@@ -1,4 +1,4 @@
-"""What needs somebody: alerts, found by whichever process looks, and told to who asked for them."""
+"""What needs attention: alerts, found by the process that checks, and sent to their subscribers."""
 
 import lazy_loader
 

@@ -1,5 +1,5 @@
-"""Functions that are told of alerts: each in a thread of its own, so that one that is slow, hangs
-or raises delays nothing but what it is told next."""
+"""Functions that are called for alerts: each in a separate thread, so that one that is slow, hangs
+or raises delays only its own next call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AlertHandler:
                 self._thread.start()
 
     def close(self) -> None:
-        """It is told nothing more; a call that goes on is not waited for."""
+        """It is not called any more; a running call is not waited for."""
         with self._lock:
             self._waiting.clear()
 

@@ -1,4 +1,4 @@
-"""Looks for what needs somebody, and tells it to the functions of this process."""
+"""Looks for what needs attention, and calls the functions of this process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dt_jupyter.schedule import awake_since, held_lags
 from dt_jupyter.watching.alert_handlers import AlertFunction, AlertHandler
 
 _LOOK_SECONDS = 2.0
-"""How long after a change of the lake it is looked at again, at the least."""
+"""How long after a change of the lake it is checked again, at the least."""
 _LATE_SECONDS = 10.0
 _STREAM_SECONDS = 60.0
 _SINK_SECONDS = 10.0
@@ -51,7 +51,7 @@ class AlertWatch:
     """The alerts of a lake, for one engine. `problem_of` says why a stream is stale, `seen` what
     the session's role may see of an event, `behind` since when a sink's store lacks something.
 
-    Without a scheduler here, and without a function to tell, there is no thread.
+    Without a scheduler here, and without a function to call, there is no thread.
     """
 
     def __init__(
@@ -74,13 +74,13 @@ class AlertWatch:
     # -- looking ----------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raises and clears what there is to, and tells the functions what is new."""
+        """Raises and clears alerts, and calls the functions for what is new."""
         with self._looking:
             self._catalog.settle_alerts(self._found(self._catalog.clock.now()))
             self._tell_news()
 
     def standing(self) -> tuple[Alert, ...]:
-        """Those that stand now, oldest first."""
+        """The active alerts, oldest first."""
         return tuple(each.alert for each in self._catalog.standing_alerts())
 
     def _found(self, now: Timestamp) -> list[Alert]:
@@ -162,7 +162,7 @@ class AlertWatch:
         return lambda: self._leave(handler)
 
     def watch(self, wanted: bool) -> None:
-        """Whether to look though nobody is told: while a scheduler runs here."""
+        """Whether to look without subscribers: while a scheduler runs here."""
         with self._lock:
             self._wanted = wanted
             self._start() if wanted else self._end()
@@ -252,7 +252,7 @@ def _refused(sink: Sink, now: Timestamp) -> Alert:
 def stream_problem(
     standing: Callable[[Stream], tuple[tuple[Source, ...], str | None]],
 ) -> StreamProblem:
-    """One that cannot even be looked at says nothing of itself."""
+    """One that cannot even be read has no problem to report."""
 
     def problem(stream: Stream) -> str | None:
         try:

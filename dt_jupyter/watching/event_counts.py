@@ -15,7 +15,7 @@ _COUNTED = (EventKind.REFRESH, EventKind.DELIVERY, EventKind.TASK_RUN)
 @dataclass(frozen=True)
 class CountedEvents:
     """`ends` by kind, name, state and action; `seconds` and `timed` by kind and name; `rows`
-    by name and what became of them."""
+    by name and outcome."""
 
     ends: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     seconds: dict[tuple[str, str], float] = field(default_factory=dict)

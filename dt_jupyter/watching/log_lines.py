@@ -27,7 +27,7 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def _event_of(record: logging.LogRecord) -> dict[str, object]:
-    """When it happened stands for when it was logged; its message is in the sentence."""
+    """The time when it happened replaces the time of logging; its message is in the sentence."""
     fields = dict(getattr(record, "dt_event", {}))
     fields.pop("message", None)
     return fields

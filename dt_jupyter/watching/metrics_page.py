@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LakeCollector:
-    """What a scrape gives: how the lake stands, by its catalog, and what this process did."""
+    """What a scrape returns: the state of the lake, from its catalog, and what this process did."""
 
     def __init__(self, catalog: Catalog, counts: EventCounts) -> None:
         self._catalog, self._counts = catalog, counts
@@ -51,7 +51,7 @@ def _alerts(catalog: Catalog) -> Metric:
     from prometheus_client.core import GaugeMetricFamily
 
     labels = ["alert", "of", "name"]
-    found = GaugeMetricFamily("dt_alert", "1 for each alert that stands.", labels=labels)
+    found = GaugeMetricFamily("dt_alert", "1 for each active alert.", labels=labels)
     alerts = [each.alert for each in catalog.standing_alerts()]
     standing = Counter((a.kind.value, a.of, str(a.name)) for a in alerts)
     for key in standing:
@@ -96,7 +96,7 @@ def _counted(counts: CountedEvents) -> Iterator[Metric]:
 
 def serve_metrics(catalog: Catalog, host: str, port: int) -> Callable[[], None]:
     """GET /metrics at that address from now on; call the result to stop. DT-5131 where the address
-    cannot be had, DT-5132 without the library."""
+    is not available, DT-5132 without the library."""
     try:
         from prometheus_client import CollectorRegistry, start_http_server
     except ImportError as e:

@@ -1,5 +1,5 @@
 """Traces and metrics by OpenTelemetry's API, for whatever SDK the process has set up: a span for
-each refresh, delivery and run of a task that ended here, and how the dynamic tables stand.
+each refresh, delivery and run of a task that ended here, and the state of the dynamic tables.
 
 Source: opentelemetry.io/docs/specs/otel: an instrumented library depends on the API alone, which
 does nothing where no SDK is set up.
@@ -33,7 +33,7 @@ _PHASES = (
 )
 _IN_METRICS = ("action", "trigger", "warehouse")
 _CATALOGS: WeakSet[Catalog] = WeakSet()
-"""Those whose lakes the gauges tell of: a gauge of OpenTelemetry cannot be taken back."""
+"""Those whose lakes the gauges report: a gauge of OpenTelemetry cannot be taken back."""
 
 
 _HELD: WeakKeyDictionary[Catalog, tuple[str, Timestamp, list[TableStanding]]] = WeakKeyDictionary()
@@ -90,7 +90,7 @@ def _trace(event: LakeEvent) -> None:
 
 
 def span_attributes(event: LakeEvent) -> dict[str, Any]:
-    """Names, states and counts. An error is told by its code: its text may show rows."""
+    """Names, states and counts. An error is given by its code: its text may show rows."""
     _, named = _NAMES[event.kind]
     told = {f"dt.{key}": value for key, value in event.attributes.items() if key != "seconds"}
     why = {"error.type": event.code} if event.severity is Severity.ERROR and event.code else {}
@@ -147,7 +147,7 @@ def _gauges() -> tuple[Any, ...]:
     return (
         make("dt.lag", [_lags], "s", "Now less the data timestamp of a dynamic table."),
         make("dt.target_lag", [_targets], "s", "The target lag of a dynamic table."),
-        make("dt.alerts", [_alerts], "{alert}", "Alerts that stand."),
+        make("dt.alerts", [_alerts], "{alert}", "Active alerts."),
     )
 
 

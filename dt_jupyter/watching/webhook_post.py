@@ -1,5 +1,5 @@
-"""An alert as a POST of JSON to an address, tried some times; the address is shown nowhere but
-for its host, since its path often is what lets one in."""
+"""An alert as a POST of JSON to an address, tried some times; of the address only the
+host is shown, since its path is often a secret."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Webhook:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        """DT-5130 for what is no address."""
+        """DT-5130 for what is not an address."""
         try:
             known = self.place.scheme in ("http", "https") and bool(self.place.hostname)
             known = known and self.place.port != 0
@@ -56,7 +56,7 @@ class Webhook:
                 return
             if 300 <= status < 500 and status not in _AGAIN:
                 break
-        _log.warning("%s was not told of an alert, %s: %s", self, alert, said)
+        _log.warning("%s did not receive an alert, %s: %s", self, alert, said)
 
     def _post(self, body: bytes, key: str) -> tuple[int, str]:
         """The status and what was said; status 0 where nothing was."""

@@ -1,7 +1,7 @@
 """The frame of every SVG: size, title, description, style; and text that fits.
 
 Texts end with a line end: where a viewer takes the elements out and leaves the text, words stay
-apart.
+separate.
 """
 
 from __future__ import annotations

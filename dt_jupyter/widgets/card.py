@@ -13,7 +13,7 @@ from dt_jupyter.wire import CardMessage, Column, instant
 
 
 def card_html(message: CardMessage) -> str:
-    """Name, mode and why, lag, upstream, schema, first rows, and what the guards looked at."""
+    """Name, mode and why, lag, upstream, schema, first rows, and what the guards checked."""
     token = "full" if message.refresh_mode is RefreshMode.FULL else "incremental"
     pills = [" ", _pill(_mode(message), token)]
     if message.scheduling_state is SchedulingState.SUSPENDED:

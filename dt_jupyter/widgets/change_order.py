@@ -1,4 +1,4 @@
-"""The order in which changes are shown: by what tells the rows apart, a row's old side first."""
+"""The order in which changes are shown: by what identifies the rows, a row's old side first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class RowChange:
-    """One row's change: INSERT, DELETE or UPDATE; `before` is None but for an update."""
+    """One row's change: INSERT, DELETE or UPDATE; `before` is None except for an update."""
 
     action: str
     row_id: str
@@ -38,7 +38,7 @@ def changed_places(changes: Sequence[RowChange]) -> tuple[int, ...]:
 
 
 def count_keys(changes: Sequence[RowChange]) -> int:
-    """How many columns at the left tell the rows of one action apart, as far as no update has
+    """How many columns at the left identify the rows of one action, as far as no update has
     changed them: the fewest that do, else all of those."""
     width = len(changes[0].values) if changes else 0
     most = min((*changed_places(changes), width))

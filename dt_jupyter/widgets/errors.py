@@ -28,7 +28,7 @@ def error_html(message: ErrorMessage) -> str:
 
 
 def error_block(message: ErrorMessage) -> Markup:
-    """What stands of an error in another card."""
+    """The part of an error that another card shows."""
     code = element("b", message.code, class_="dtj-code")
     told = element("div", code, unstyled(" "), message.sentence)
     hint = (
@@ -66,8 +66,8 @@ def error_text(message: ErrorMessage) -> str:
 
 
 def query_lines(message: ErrorMessage) -> list[QueryLine]:
-    """The lines around the place, cleaned for showing; a place that goes on to the next line is
-    underlined to the end of its own, and one past the text at its end."""
+    """The lines around the place, cleaned for showing; a place that extends to the next line is
+    underlined to the end of its line, and one past the text at its end."""
     if not message.query or not message.underline:
         return []
     lines = message.query.replace("\r\n", " \n").split("\n")

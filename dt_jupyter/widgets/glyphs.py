@@ -1,6 +1,6 @@
 """Small marks of SVG: what a state, an action and a kind look like, wherever they are shown.
 
-No mark is told by its colour alone: each has its own shape.
+No mark differs by colour alone: each has its own shape.
 """
 
 from __future__ import annotations

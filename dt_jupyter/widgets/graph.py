@@ -62,7 +62,7 @@ class _Look:
 
 
 def graph_svg(message: GraphMessage, direction: Direction | None = None) -> str:
-    """The graph as one SVG. `direction` is where edges go; by itself the picture goes right, and
+    """The graph as one SVG. `direction` is where edges go; by default the picture goes right, and
     down where that would be too wide."""
     look = _Look(len(message.nodes) >= COMPACT_FROM)
     plan = _plan(message, look, direction)
@@ -127,7 +127,7 @@ def summary(message: GraphMessage) -> str:
 
 
 def is_idle(node: GraphNode) -> bool:
-    """Whether nothing refreshes it, though nobody suspended it and nothing failed."""
+    """Whether nothing refreshes it, though it was not suspended and nothing failed."""
     return node.held_back is not None and not node.suspended and node.running is None
 
 
@@ -148,7 +148,7 @@ def _has_standing(node: GraphNode) -> bool:
 
 
 def mode_text(node: GraphNode) -> str:
-    """`AUTO → INCREMENTAL`, or the mode that was asked for; of a sink `sqlite → shops`, of a task
+    """`AUTO → INCREMENTAL`, or the mode that was requested; of a sink `sqlite → shops`, of a task
     when it runs."""
     if node.sink is not None:
         return store_text(node.sink)

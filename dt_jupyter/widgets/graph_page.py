@@ -1,4 +1,4 @@
-"""The graph and its state as one HTML document, which names nothing outside of itself."""
+"""The graph and its state as one HTML document, which loads nothing from outside."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ background:var(--dtj-zebra);padding:8px 10px;border-radius:6px}
 
 @dataclass(frozen=True)
 class NodeState:
-    """What stands below the graph of one object: a line of facts, its columns, its text, and the
+    """What is below the graph for one object: a line of facts, its columns, its text, and the
     refreshes of a dynamic table, newest first."""
 
     name: str

@@ -73,7 +73,7 @@ def _action(node: GraphNode) -> str:
 
 def graph_dot(message: GraphMessage) -> str:
     """Graphviz's DOT text. Node ids are numbers, so that a name is never more than a label."""
-    import graphviz  # not needed unless somebody asks for DOT
+    import graphviz  # only needed for DOT
 
     dot = graphviz.Digraph("dynamic_tables")
     dot.attr(rankdir="LR")

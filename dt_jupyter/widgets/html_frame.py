@@ -2,7 +2,7 @@
 
 Where a notebook is not trusted, JupyterLab takes out style sheets, SVG and what it does not know,
 and keeps elements of text and tables, images with their data, and `hidden` where it has a value;
-other viewers do alike.
+other viewers do the same.
 So what parts two words is in the text or the elements, never in the style sheet alone.
 """
 
@@ -44,8 +44,8 @@ def drawing(svg: Markup, text: str) -> Markup:
 
 
 def script_page(body: Markup, title: str, css: str, data: str, script: str) -> str:
-    """As `page`, light or dark as the reader's system is, with JSON `data` that a module of our own
-    draws. Nothing is loaded from elsewhere: its policy allows no connection at all."""
+    """As `page`, light or dark as the reader's system is, with JSON `data` that a module of this
+    package draws. Nothing is loaded from elsewhere: its policy allows no connection at all."""
     meta = (
         '<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{_NOTHING_OUTSIDE}">'

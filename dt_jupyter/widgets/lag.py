@@ -25,7 +25,7 @@ from dt_jupyter.wire import (
 _WIDTH, HEIGHT = 900.0, 344.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 828.0, 62.0, 240.0
 _LANE, _LANE_HEIGHT, _TICKS, _LEGEND = 250.0, 14.0, 282.0, 328.0
-_MARKS_UPTO = 160  # refreshes; beyond, the line alone tells more than its marks
+_MARKS_UPTO = 160  # refreshes; beyond, the line alone shows more than its marks
 _TEXT_ROWS, _SPARK = 20, 60
 _FAILURES = (RefreshState.FAILED, RefreshState.UPSTREAM_FAILED, RefreshState.CANCELLED)
 

@@ -81,7 +81,7 @@ def layered(
     between_layers: float = 64,
     between_boxes: float = 20,
 ) -> GraphLayout:
-    """Place boxes so that every edge goes on along the flow and no two boxes meet. The edges are
+    """Place boxes so that every edge follows the flow and no two boxes meet. The edges are
     (source, target), without cycles; one that is given twice is drawn once."""
     unique = tuple(dict.fromkeys(edges))
     layer_of = assign_layers([box.name for box in boxes], unique)

@@ -63,15 +63,15 @@ def joined(*parts: str) -> Markup:
 
 
 def raw_css(css: str) -> Markup:
-    """A style element of our own rules; ValueError for anything that could end it."""
+    """A style element with the package's rules; ValueError for anything that could end it."""
     if "<" in css or "&" in css or "url(" in css or "@import" in css:
         raise ValueError("a style sheet names nothing outside and holds no markup")
     return Markup(f"<style>{css}</style>")
 
 
 def svg_image(svg: Markup, alt: str) -> Markup:
-    """An SVG of our own as an image that holds it, as wide as there is room. Sanitizers that take
-    inline SVG out leave images in; in an image nothing is loaded or run."""
+    """An SVG of this package as an image that holds it, as wide as there is room. Sanitizers that
+    take inline SVG out leave images in; in an image nothing is loaded or run."""
     data = b64encode(svg.encode()).decode()
     room = "max-width:100%;height:auto"
     source = f"data:image/svg+xml;base64,{data}"

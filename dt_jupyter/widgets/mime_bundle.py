@@ -13,7 +13,7 @@ ROWS_TYPE = "application/vnd.dt-jupyter.rows.v1+json"
 
 def mime_bundle(text: str, html: str, rows: ResultMessage | None = None) -> dict[str, Any]:
     """Text and HTML, and of rows what a grid is made of."""
-    # plain str, so that nothing of ours needs pickling or a JSON encoder of its own
+    # plain str, so that nothing of ours needs pickling or a special JSON encoder
     whole: dict[str, Any] = {"text/plain": str(text), "text/html": str(html)}
     return whole if rows is None else {ROWS_TYPE: rows.to_json(), **whole}
 
@@ -21,7 +21,7 @@ def mime_bundle(text: str, html: str, rows: ResultMessage | None = None) -> dict
 def chosen_types(
     whole: dict[str, Any], include: Collection[str] | None, exclude: Collection[str] | None
 ) -> dict[str, Any]:
-    """Those of a bundle that are asked for."""
+    """Those of a bundle that are requested."""
     return {
         kind: data
         for kind, data in whole.items()

@@ -73,7 +73,7 @@ class Picture:
 
     @property
     def dot(self) -> str | None:
-        """Graphviz's DOT text of a graph; None of a sawtooth, which is no graph."""
+        """Graphviz's DOT text of a graph; None of a sawtooth, which is not a graph."""
         return graph_dot(self.message) if isinstance(self.message, GraphMessage) else None
 
     @property

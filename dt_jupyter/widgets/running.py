@@ -1,4 +1,4 @@
-"""How far a call is that somebody waits for: its steps, Spark's jobs, rows and seconds."""
+"""The progress of a call that a user waits for: its steps, Spark's jobs, rows and seconds."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _bar(state: ActivityState) -> Markup:
 
 def _button(stop_id: str | None) -> Markup:
     """Nothing is seen of it but where the extension makes it work: its word is in the style sheet,
-    for pages that have the extension's class. It stands first, where it stays while the rest
+    for pages that have the extension's class. It is first, where it stays while the rest
     changes."""
     return element(
         "span",

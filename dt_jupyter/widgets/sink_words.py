@@ -1,4 +1,4 @@
-"""What is said of a sink, in a graph's card as in a card of its own."""
+"""The words about a sink, in a graph's card and in its own card."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stored_text(sink: SinkStanding) -> str:
 
 
 def delivery_text(done: SinkDelivery) -> str:
-    """What became of a delivery, in a sentence."""
+    """The outcome of a delivery, in a sentence."""
     counts = (
         f"{done.loaded:,} loaded", f"{done.stored:,} stored", f"{done.deleted:,} deleted",
         f"{done.bytes:,} B",
@@ -40,7 +40,7 @@ def delivery_text(done: SinkDelivery) -> str:
 
 
 def sink_facts(node: GraphNode) -> list[tuple[str, str]]:
-    """Where a sink stands, in names and values; what is unknown is left out."""
+    """The state of a sink, in names and values; what is unknown is left out."""
     sink = node.sink
     if sink is None:
         return []

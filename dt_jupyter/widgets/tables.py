@@ -65,7 +65,7 @@ def history_html(message: HistoryMessage) -> str:
     where there are several."""
     first = 1 if len({refresh.name for refresh in message.rows}) == 1 else 0
     longest = max((refresh.duration or 0.0 for refresh in message.rows), default=0.0)
-    shown = _HISTORY[:-1]  # the reason has a line of its own, or it would not fit
+    shown = _HISTORY[:-1]  # the reason has a separate line, or it would not fit
     header = [Cell(h, "dtj-num" if i in _HISTORY_RIGHT else None) for i, h in enumerate(shown)]
     header = header[first:]
     rows = [
@@ -156,7 +156,8 @@ def report_text(message: ReportMessage) -> str:
 
 
 def result_html(message: ResultMessage) -> str:
-    """Rows with the columns' types; NULL is told from a text, a change row by its edge."""
+    """Rows with the columns' types; NULL differs from a string, a change row is marked at its
+    edge."""
     title = element("div", message.title, class_="dtj-title") if message.title else ""
     shown = _first(message, HTML_ROWS)
     return shell(title, result_table(shown), _soft(result_footer(shown)))
@@ -195,7 +196,7 @@ def plain_value(value: str | None) -> str:
 
 
 def _first(message: ResultMessage, most: int) -> ResultMessage:
-    """With so many rows at most; that there are more is said."""
+    """With `most` rows at most, and a note if there are more."""
     if len(message.rows) <= most:
         return message
     return replace(message, rows=message.rows[:most], marks=message.marks[:most], truncated=True)

@@ -21,7 +21,7 @@ def written_text(task: TaskStanding) -> str:
 
 
 def run_text(done: TaskRunRow) -> str:
-    """What became of a run, in a sentence."""
+    """The outcome of a run, in a sentence."""
     took = duration((done.end - done.start).total_seconds()) if done.start and done.end else ""
     rows = count_of(done.rows, "row") if done.rows is not None else ""
     told = ", ".join(filter(None, (took, rows)))
@@ -29,7 +29,7 @@ def run_text(done: TaskRunRow) -> str:
 
 
 def task_facts(task: TaskStanding) -> list[tuple[str, str]]:
-    """Where a task stands, in names and values; what is unknown is left out."""
+    """The state of a task, in names and values; what is unknown is left out."""
     found = [
         ("state", task.state),
         ("runs", task.runs_when),

@@ -79,7 +79,7 @@ def _root() -> str:
 
 
 def svg_css() -> str:
-    """The style sheet that an SVG carries: it follows the theme inline and by itself."""
+    """The style sheet that an SVG carries: it follows the theme inline and as a file."""
     paints = "".join(
         f".dtj-f-{name}{{fill:var(--dtj-{name})}}.dtj-s-{name}{{stroke:var(--dtj-{name})}}"
         for name in TOKENS

@@ -35,7 +35,7 @@ def _ems(char: str) -> float:
 
 
 def wrap(text: str, width: float, size: float, lines: int) -> list[str]:
-    """The text in at most so many lines of `width` pixels, broken at spaces; … if there is more."""
+    """The text in at most `lines` lines of `width` pixels, broken at spaces; … if there is more."""
     wrapped: list[str] = []
     words = text.split()
     while words and len(wrapped) < lines - 1 and pixels(words[0], size) <= width:

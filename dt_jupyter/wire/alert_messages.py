@@ -24,7 +24,7 @@ class RemedyRow:
 @dataclass(frozen=True, slots=True)
 class LateRow:
     """Why a dynamic table is late, or held back, and what helps; `root` is the table in which the
-    cause lies, where that is another one."""
+    cause is, where that is a different one."""
 
     code: str
     sentence: str
@@ -37,9 +37,9 @@ class LateRow:
 
 @dataclass(frozen=True, slots=True)
 class AlertRow:
-    """An alert that stands since `since`; `name` is that of its node. Its kind, name and `since`
-    together tell one episode from the next. Of one that is late `behind_since` is where its lag
-    counts from, `target` how large that may be, in seconds, and `cause` what keeps it;
+    """An alert that is active since `since`; `name` is that of its node. Its kind, name and `since`
+    together distinguish one episode from the next. Of one that is late `behind_since` is where its
+    lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it;
     `remedies` are the buttons that help."""
 
     kind: AlertKind
@@ -60,8 +60,8 @@ class AlertRow:
 
 @dataclass(frozen=True, slots=True)
 class AlertsMessage:
-    """All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a
-    page begins to listen, and whenever they are others."""
+    """All alerts that are active at `as_of`, oldest first, of what the role may MONITOR: sent when
+    a page begins to listen, and whenever they change."""
 
     alerts: tuple[AlertRow, ...]
     as_of: datetime

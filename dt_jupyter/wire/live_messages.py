@@ -46,7 +46,7 @@ class HelloMessage:
 
 @dataclass(frozen=True, slots=True)
 class EventMessage:
-    """Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with
+    """Something happened at `at`. `node` is the dynamic table, sink or task as it is now, with
     its progress while it runs; `seconds` is how long a refresh that ended took."""
 
     happened: Happened
@@ -86,7 +86,7 @@ class LineageMessage:
 
 @dataclass(frozen=True, slots=True)
 class FrontierSource:
-    """A source at the version that a dynamic table stands on; `newest` is what it has now."""
+    """A source at the version that a dynamic table has read; `newest` is what it has now."""
 
     name: str
     kind: str
@@ -124,7 +124,7 @@ class FrontiersMessage:
 @dataclass(frozen=True, slots=True)
 class StreamRow:
     """A stream: `offset` is the time up to which its changes were consumed, `waiting` how many
-    commits of its base tables lie behind it; `consumers` are the tables it was consumed into."""
+    commits of its base tables are behind it; `consumers` are the tables it was consumed into."""
 
     name: str
     source: str
@@ -211,8 +211,8 @@ class RowsMessage:
 
 @dataclass(frozen=True, slots=True)
 class TableRowsMessage:
-    """The first rows of a table as it stands `at` a time, at most `limit`, each with what became of
-    it since the point that was asked for. `table_version` is None of a view; one
+    """The first rows of a table `at` a time, at most `limit`, each with its change since
+    the point that was requested. `table_version` is None of a view; one
     that is not `dynamic` changes without being refreshed. `chart` are the columns
     that are drawn: across, and up."""
 
@@ -240,8 +240,8 @@ class TableRowsMessage:
 
 @dataclass(frozen=True, slots=True)
 class CompareMessage:
-    """What lies between two versions, definitions or tables: in lines the definition, the schema
-    and the counts, and the first rows that came and went."""
+    """The difference between two versions, definitions or tables: in lines the definition, the
+    schema and the counts, and the first rows that were inserted and deleted."""
 
     title: str
     lines: tuple[str, ...]
@@ -372,9 +372,9 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class SourceMessage:
-    """A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far
+    """The state of a table, view or stream: `rows`, `versions` (newest first) and `columns` as far
     as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is
-    the text of a view, `stream` where a stream stands."""
+    the text of a view, `stream` the offset of a stream."""
 
     name: str
     kind: str
@@ -421,7 +421,7 @@ class CatalogueMessage:
 
 @dataclass(frozen=True, slots=True)
 class SimulationMessage:
-    """What the scheduler would do: a sawtooth that is foretold, its figures, and how many seconds
+    """What the scheduler would do: a simulated sawtooth, its figures, and how many seconds
     of the warehouse's slots it takes per second."""
 
     lag: LagMessage

@@ -40,13 +40,13 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode`
+    """What a graph shows as a box. `declared_mode` is what was requested (AUTO), `refresh_mode`
     what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in
     seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden
     stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it
     at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the
     `state` of a task is that of its last run. `files` says which files a source consists of that
-    is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed."""
+    is not a Delta table. `held_back` says why nothing refreshes it though nothing has failed."""
 
     name: str
     kind: NodeKind
@@ -193,7 +193,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryMessage:
-    """Refreshes in the order in which they are shown; `title` stands above them."""
+    """Refreshes in the order in which they are shown; `title` is above them."""
 
     rows: tuple[HistoryRow, ...]
     title: str = "Refresh history"
@@ -211,7 +211,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class ResultMessage:
     """Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says
-    what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE
+    what was read (its snapshot or skew). `marks`, of changes, say what happened to each row: BEFORE
     and AFTER, side by side, are the two sides of an update."""
 
     columns: tuple[Column, ...]
@@ -245,7 +245,7 @@ class ReportMessage:
 @dataclass(frozen=True, slots=True)
 class CardMessage:
     """A dynamic table as created or described; `sample` holds its first rows, `notes` what the
-    guards of the creation looked at and what was altered on the sources; `held_back` is that of its
+    guards of the creation checked and what was altered on the sources; `held_back` is that of its
     node."""
 
     name: str
@@ -272,7 +272,7 @@ class CardMessage:
 
 @dataclass(frozen=True, slots=True)
 class SinkMessage:
-    """A sink as created or described: where it stands, the statement that makes it, and its newest
+    """A sink as created or described: its state, the statement that makes it, and its newest
     deliveries; `notes` say what its creation did. `error` is why it does not deliver."""
 
     name: str
@@ -292,7 +292,7 @@ class SinkMessage:
         check_instants(self)
         redact_fields(self, "definition")
         if self.node.sink is None:
-            raise ValueError("the node of a sink says where it stands")
+            raise ValueError("the node of a sink has its state")
 
     @property
     def standing(self) -> SinkStanding:
@@ -305,8 +305,8 @@ class SinkMessage:
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A task as it stands: the statement that makes it, what it comes after, what it reads and
-    writes as far as its text tells, and its newest runs. `error` is of its last run."""
+    """The state of a task: the statement that makes it, what it comes after, what it reads and
+    writes as far as its text shows, and its newest runs. `error` is of its last run."""
 
     name: str
     node: GraphNode
@@ -323,7 +323,7 @@ class TaskMessage:
         check_instants(self)
         redact_fields(self, "definition")
         if self.node.task is None:
-            raise ValueError("the node of a task says where it stands")
+            raise ValueError("the node of a task has its state")
 
     def to_json(self) -> dict[str, Any]:
         return message_json("task", self)
@@ -370,7 +370,7 @@ class ErrorMessage:
 
 @dataclass(frozen=True)
 class ExplanationMessage:
-    """`steps` are (what for, SQL) in the order in which they run; `note` stands at the top."""
+    """`steps` are (what for, SQL) in the order in which they run; `note` is at the top."""
 
     name: str
     refresh_mode: RefreshMode

@@ -42,7 +42,7 @@ def request_id(value: object) -> int:
 
 
 def parse_request(value: object) -> Request:
-    """DT-5110 for what is no request: an unknown ask or field, a wrong type, a missing field."""
+    """DT-5110 for an invalid request: an unknown ask or field, a wrong type, a missing field."""
     if not isinstance(value, dict):
         raise _bad("it is not an object")
     kinds = _kinds()

@@ -1,4 +1,4 @@
-"""Parts of wire messages about sinks: where one stands, and what became of a delivery."""
+"""Parts of wire messages about sinks: the state of one, and the outcome of a delivery."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SinkDelivery:
 
 @dataclass(frozen=True, slots=True)
 class SinkStanding:
-    """Where a sink stands. `scheme` and `address` are the store's, without user, options and
+    """The state of a sink. `scheme` and `address` are the store's, without user, options and
     secrets; `target` is the table there. `version` of the source is delivered, `newest` is there.
     `behind_since` is when the oldest change was committed that the store does not have.
     `dead_letters` are rows that the store refused."""

@@ -1,4 +1,4 @@
-"""Parts of wire messages about tasks: where one stands, and what became of a run."""
+"""Parts of wire messages about tasks: the state of one, and the outcome of a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TaskRunRow:
 
 @dataclass(frozen=True, slots=True)
 class TaskStanding:
-    """Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next`
+    """The state of a task. `runs_when` is its schedule, or what it comes after, in words; `next`
     is its next tick while it is started; `failures` are those in a row."""
 
     state: TaskState

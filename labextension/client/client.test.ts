@@ -129,7 +129,7 @@ test('a request is given up after a minute, one that may run Spark after half an
   const slow = client.ask({ ask: 'refresh', name: 'daily' });
   clock.pass(61);
   await expect(quick).rejects.toThrow('within 60 seconds');
-  kernel.answer('graph', graph()); // too late: nobody waits
+  kernel.answer('graph', graph()); // too late: no request waits
   clock.pass(1800);
   await expect(slow).rejects.toThrow('within 1800 seconds');
 });

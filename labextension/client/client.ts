@@ -1,6 +1,6 @@
 /**
  * A kernel that can be asked, over two comms: one for requests, so that answers come while a cell
- * runs, and one on which the kernel tells what happens.
+ * runs, and one on which the kernel reports what happens.
  */
 import type { Question } from '../view/elements/dom';
 import {
@@ -48,10 +48,10 @@ const SILENT: Record<Exclude<Phase['is'], 'live'>, string> = {
 };
 
 export class KernelClient {
-  /** The phase changed, or the kernel said hello anew. */
+  /** The phase changed, or the kernel said hello again. */
   readonly phased = new Signal<Phase>();
   readonly happened = new Signal<EventMessage>();
-  /** Other alerts stand than before. */
+  /** The active alerts have changed. */
   readonly alerted = new Signal<AlertsMessage>();
   private _phase: Phase = UNASKED;
   private readonly _wires = new Map<Role, Wire>();
@@ -84,7 +84,7 @@ export class KernelClient {
     return this._requests.ask(question, request => wire.send(request));
   }
 
-  /** Something happened to the kernel or its connection, or somebody looks at it. */
+  /** Something happened to the kernel or its connection, or a view of it is shown. */
   signal(signal: PhaseSignal): void {
     const { phase, open } = step(this._phase, signal);
     if (phase === this._phase && !open) {
@@ -147,7 +147,7 @@ export class KernelClient {
     }
   }
 
-  /** The first hello says that there is somebody to ask. */
+  /** The first hello says that requests will be answered. */
   private _told(data: unknown): void {
     const message = messageOf(data);
     if (message?.type === 'event') {

@@ -1,9 +1,9 @@
 /**
- * Where a kernel stands, seen from the page: a pure step from phase to phase.
+ * The phase of a kernel, seen from the page: a pure step from phase to phase.
  */
 import { type HelloMessage, WIRE_VERSION } from '../view/wire';
 
-/** `hello` is the kernel's newest word about itself, kept while the connection is being mended. */
+/** `hello` is the kernel's newest word about itself, kept while the connection is restored. */
 export type Phase =
   | { readonly is: 'unasked' }
   | { readonly is: 'opening'; readonly hello: HelloMessage | null }
@@ -15,7 +15,7 @@ export type Phase =
   | { readonly is: 'dead' };
 
 /**
- * `look`: somebody wants to see this kernel. `greeted`: it has just loaded the extension. `closed`:
+ * `look`: a view wants to show this kernel. `greeted`: it has just loaded the extension. `closed`:
  * it closed a comm of ours, which is how it answers when it knows nothing of us.
  */
 export type Signal =
@@ -29,7 +29,7 @@ export type Signal =
   | { readonly is: 'started' }
   | { readonly is: 'died' };
 
-/** The next phase, and whether the kernel is to be called (anew) on the way into it. */
+/** The next phase, and whether the kernel is to be called (again) on the way into it. */
 export interface Step {
   readonly phase: Phase;
   readonly open: boolean;

@@ -64,7 +64,7 @@ interface Waiting {
   cancel(): void;
 }
 
-/** The requests of one connection. Ids are never used again, so late answers find nobody. */
+/** The requests of one connection. Ids are never used again, so late answers find no request. */
 export class Requests {
   private readonly _waiting = new Map<number, Waiting>();
   private _last = 0;

@@ -51,7 +51,7 @@ export class Session implements Host {
   readonly choices = new Signal<Chosen | null>();
   /** What happened, once the messages kept here know of it. */
   readonly happened = new Signal<EventMessage>();
-  /** Other alerts stand, or it is not known any more which; `alerts` are those. */
+  /** The active alerts have changed, or are not known any more; `alerts` are those. */
   readonly alerted = new Signal<AlertsMessage | null>();
   /** A view asks for another one of the chosen table. */
   readonly opened = new Signal<Beside>();
@@ -96,7 +96,7 @@ export class Session implements Host {
     return phase.is === 'live' && phase.hello.lake !== null;
   }
 
-  /** Those that stand, as far as it is known. */
+  /** The active ones, as far as they are known. */
   get alerts(): AlertsMessage | null {
     return this._alerts;
   }
@@ -156,7 +156,7 @@ export class Session implements Host {
     return () => void line.watchers.delete(changed);
   }
 
-  /** All topics are old: those that are watched are asked for now. */
+  /** All topics are old: those that are watched are requested now. */
   refresh(): void {
     this._behind = false;
     TOPICS.forEach(topic => this._outdate(topic));
@@ -217,7 +217,7 @@ export class Session implements Host {
     line.asking = question;
     const settle = (message: LiveMessage | null, failure: string | null) => {
       if (line.asking !== question) {
-        return; // another table was chosen meanwhile
+        return; // another table was chosen in the meantime
       }
       line.message = message ?? (line.of === about ? line.message : null);
       line.failure = failure;

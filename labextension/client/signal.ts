@@ -1,4 +1,4 @@
-/** Tells whoever listens; a listener that throws keeps nobody else from hearing. */
+/** Calls all listeners; one that throws does not stop the others. */
 export class Signal<T> {
   private readonly _listeners = new Set<(value: T) => void>();
 

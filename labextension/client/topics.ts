@@ -58,7 +58,7 @@ export function outdates(event: EventMessage, topic: Topic, chosen: string | nul
   return ofOne ? event.name === chosen : topic !== 'graph';
 }
 
-/** The graph with the node as an event tells it; the same one if it tells of none that is there. */
+/** The graph with the node of an event; the same one if the event is about no node of it. */
 export function withEvent(graph: GraphMessage, event: EventMessage): GraphMessage {
   const told = event.node;
   if (told === null || !graph.nodes.some(node => node.name === told.name)) {

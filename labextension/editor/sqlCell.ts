@@ -12,10 +12,10 @@ const CONTINUATION = /\\\r?\n/g;
 
 /**
  * The mime type of a code cell by its text: SQL where all that IPython would hand to our magics
- * is SQL, else null, which stands for the language of the kernel.
+ * is SQL, else null, which means the language of the kernel.
  *
- * As in IPython, a cell magic may stand below blank lines and be indented with its cell. `%dt`
- * lines make a cell SQL only if no line of Python stands between them.
+ * As in IPython, a cell magic may follow blank lines and be indented with its cell. `%dt`
+ * lines make a cell SQL only if no line of Python is between them.
  */
 export function cellMimeType(source: string): typeof SQL_MIME_TYPE | null {
   const text = source.trimStart();

@@ -12,7 +12,7 @@ export interface Place {
 
 const show = StateEffect.define<readonly Place[]>();
 
-/** They move with the text, until there are others. */
+/** They move with the text, until new ones are set. */
 const places = StateField.define<readonly Place[]>({
   create: () => [],
   update: (known, transaction) => {

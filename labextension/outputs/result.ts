@@ -1,4 +1,4 @@
-/** What a notebook's file holds may be anybody's. */
+/** What a notebook's file holds may come from anyone. */
 import type { ResultMessage } from '../view/wire';
 
 const isText = (value: unknown): boolean => typeof value === 'string';

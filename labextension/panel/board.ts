@@ -11,7 +11,7 @@ import { tabStrip } from './tabStrip';
 
 let boards = 0;
 
-/** What the board tells whoever holds it: the user took another tab. */
+/** What the board reports to its owner: the user took another tab. */
 export type Took = (tab: TabName) => void;
 
 export class Board {
@@ -83,7 +83,7 @@ export class Board {
     this.seen(this._seen);
   }
 
-  /** Whether the board is seen: a pane is made when it is first looked at. */
+  /** Whether the board is seen: a pane is made when it is first shown. */
   seen(seen: boolean): void {
     this._seen = seen;
     let pane = this._panes.get(this._tab);

@@ -30,7 +30,7 @@ export interface Ways {
   insert(code: string): void;
   /** Starts a kernel for the document. */
   start(): Promise<void>;
-  /** Says what failed, where the page has gone meanwhile. */
+  /** Says what failed, if the page has gone since. */
   tell(failure: string): void;
 }
 
@@ -73,7 +73,7 @@ function words({ why, detail = '' }: Empty): Words {
     case 'not-connected':
       return {
         sentence: 'No lake is open',
-        way: 'Connect to one. Without a name it is the folder “lake” beside the notebook:',
+        way: 'Connect to one. Without a name it is the folder “lake” next to the notebook:',
         code: '%dt connect',
       };
     case 'other-version':

@@ -13,7 +13,7 @@ import { detailPane, graphPane } from './panes';
 import { graphLayout, type Preferences } from './preferences';
 import { type Place, shownOf, waysOf } from './place';
 
-/** The graph of one document in the main area, and beside it the table that is chosen. */
+/** The graph of one document in the main area, and next to it the table that is chosen. */
 export class GraphContent extends Widget {
   private _session: Session | null = null;
   private _pane: Pane | null = null;

@@ -194,7 +194,7 @@ function addCommands(
   });
 }
 
-/** Refreshes the table of that name, or one that the user picks, and tells what came of it. */
+/** Refreshes the table of that name, or one that the user picks, and shows the outcome. */
 async function refresh(session: Session, named: string | undefined): Promise<void> {
   let name: string | null = named ?? null;
   if (name === null) {

@@ -8,7 +8,7 @@ import type { Beside } from '../view/elements/dom';
 import type { AlertsMessage } from '../view/wire';
 import { wiresOf } from './wires';
 
-/** A kernel of an open document. `language` is null until the kernel has told it. */
+/** A kernel of an open document. `language` is null until the kernel has reported it. */
 export interface Held {
   readonly session: Session;
   readonly connection: Kernel.IKernelConnection;
@@ -28,7 +28,7 @@ interface Mutable {
 export class Kernels {
   /** A document has another kernel, or more is known of one. */
   readonly changed = new Signal<null>();
-  /** Other alerts stand in the lake of a session. */
+  /** The active alerts in the lake of a session have changed. */
   readonly alerted = new Signal<{ readonly session: Session; readonly alerts: AlertsMessage }>();
   /** A view of a session asks for another one. */
   readonly opened = new Signal<{ readonly session: Session; readonly view: Beside }>();
@@ -79,7 +79,7 @@ export class Kernels {
     }
   }
 
-  /** Tells all kernels that this page is going. */
+  /** Notifies all kernels that this page is closed. */
   close(): void {
     for (const { session } of this._held.values()) {
       session.client.signal({ is: 'disconnected' });
@@ -107,7 +107,7 @@ export class Kernels {
     const { client } = held.session;
     kernel.registerCommTarget(HELLO_TARGET, (_comm, message) => {
       const version = message.content.data['version'];
-      client.signal({ is: 'look' }); // also while nobody looks: an alert is told
+      client.signal({ is: 'look' }); // also while the panel is hidden: an alert is shown
       client.signal({ is: 'greeted', version: typeof version === 'number' ? version : 0 });
     });
     kernel.statusChanged.connect((_, status) => {
@@ -131,7 +131,7 @@ export class Kernels {
         held.language = info.language_info.name;
         this.changed.emit(null);
       })
-      .catch(() => undefined); // it died first, which its status tells
+      .catch(() => undefined); // it died first, which its status shows
     client.signal({ is: 'connected' });
   }
 

@@ -7,7 +7,7 @@ export function kindOf(session: Session, name: string): string | null {
   return [...nodes, ...items].find(one => one.name === name)?.kind ?? null;
 }
 
-/** A sink, a stream or a task has no snapshots of its own. */
+/** A sink, a stream or a task has no snapshots. */
 export function hasSnapshots(session: Session, name: string): boolean {
   const kind = kindOf(session, name);
   return kind !== 'sink' && kind !== 'stream' && kind !== 'task';

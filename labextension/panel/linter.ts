@@ -8,7 +8,7 @@ import { type Place, underline } from '../editor/underlines';
 import type { LintMessage, Problem } from '../view/wire';
 import type { Kernels } from './kernels';
 
-/** How long nobody has typed before it is asked, in milliseconds. */
+/** How long the user has not typed before it is asked, in milliseconds. */
 const QUIET = 600;
 
 /**
@@ -83,7 +83,7 @@ export class Linter {
   }
 }
 
-/** What is underlined: errors; a warning is of a whole query, and is told by `dt.lint`. */
+/** What is underlined: errors; a warning is of a whole query, and is reported by `dt.lint`. */
 export function placesOf({ problems }: LintMessage): Place[] {
   return problems.filter(({ severity }) => severity === 'error').map(placeOf);
 }

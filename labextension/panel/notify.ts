@@ -7,7 +7,7 @@ import type { Notifier, Toast } from './toasts';
 /** How long one is shown, in milliseconds; after that it is in the list of notifications. */
 const SHOWN = 6_000;
 
-/** The panel, where all of them stand. */
+/** The panel, which shows all of them. */
 export interface AlertPlace {
   readonly isVisible: boolean;
   show(): void;

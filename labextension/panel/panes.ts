@@ -54,7 +54,7 @@ export const TABS: Readonly<Record<TabName, Tab>> = {
   },
 };
 
-/** The graph, moved by events as they come: its message is not asked for anew for them. */
+/** The graph, moved by events as they come: its message is not requested again for them. */
 export function graphPane(root: HTMLElement, session: Session, { rightward }: GraphLayout): Pane {
   const mount = (place: HTMLElement, host: Host) =>
     mountDag(place, host, { wheelPans: true, rightward });

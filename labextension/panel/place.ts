@@ -67,7 +67,7 @@ export function waysOf(
   };
 }
 
-/** Runs code in the kernel of `held`, beside its cells; resolves with what it printed. */
+/** Runs code in the kernel of `held`, outside of its cells; resolves with what it printed. */
 async function runIn(held: Held, code: string): Promise<string> {
   const future = held.connection.requestExecute({ code, store_history: false });
   let printed = '';

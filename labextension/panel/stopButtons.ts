@@ -1,4 +1,4 @@
-/** The buttons that stop what runs: they stand in the outputs of notebooks and consoles. */
+/** The buttons that stop what runs: they are in the outputs of notebooks and consoles. */
 import type { Session } from '../client/session';
 import type { Document } from './documents';
 

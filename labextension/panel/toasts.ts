@@ -29,7 +29,7 @@ interface Shown {
 /** Of all kernels of a page: two of them may have the same lake open. */
 export class Toasts<S extends object> {
   private readonly _told = new Set<string>();
-  /** When a session first heard: what stood then is no news. */
+  /** When a session first heard: what was active then is not news. */
   private readonly _since = new WeakMap<S, number>();
   private _shown: Shown[] = [];
 
@@ -38,7 +38,7 @@ export class Toasts<S extends object> {
     private readonly _now: () => number = Date.now,
   ) {}
 
-  /** What a session hears of the alerts that stand. */
+  /** What a session hears about the active alerts. */
   hear(session: S, lake: string, { alerts, as_of }: AlertsMessage): void {
     const since = this._since.get(session);
     if (since === undefined) {

@@ -1,4 +1,4 @@
-/** Graphs to look at and to test with: a shop of ten nodes in all states, and large random ones. */
+/** Graphs to view and to test with: a shop of ten nodes in all states, and large random ones. */
 import type {
   GraphMessage,
   GraphNode,
@@ -13,7 +13,7 @@ import type {
 
 export const AS_OF = '2026-11-22T12:00:00+00:00';
 
-/** An instant so many seconds before `AS_OF`. */
+/** An instant a number of seconds before `AS_OF`. */
 export function ago(seconds: number): string {
   return new Date(Date.parse(AS_OF) - seconds * 1000).toISOString();
 }

@@ -1,4 +1,4 @@
-/** A kernel for tests, whose every word is said by hand, and a clock that stands still. */
+/** A kernel for tests, whose every message is sent by the test, and a clock that is stopped. */
 import type {
   AlertRow,
   AlertsMessage,
@@ -58,7 +58,7 @@ export class FakeKernel implements Connection {
     return this.wires.flatMap(wire => (wire.open ? wire.sent : []));
   }
 
-  /** Tells it, and says hello on a new comm for requests too. */
+  /** Notifies it, and says hello on a new comm for requests too. */
   say(message: LiveMessage): void {
     const before = this.wires.length;
     this.wire('listen').hear({ message });

@@ -67,7 +67,7 @@ export interface SinkDelivery {
   readonly refused: number;
 }
 
-/** Where a sink stands. `scheme` and `address` are the store's, without user, options and secrets; `target` is the table there. `version` of the source is delivered, `newest` is there. `behind_since` is when the oldest change was committed that the store does not have. `dead_letters` are rows that the store refused. */
+/** The state of a sink. `scheme` and `address` are the store's, without user, options and secrets; `target` is the table there. `version` of the source is delivered, `newest` is there. `behind_since` is when the oldest change was committed that the store does not have. `dead_letters` are rows that the store refused. */
 export interface SinkStanding {
   readonly state: SinkState;
   readonly source: string;
@@ -101,7 +101,7 @@ export interface TaskRunRow {
   readonly quiet: boolean;
 }
 
-/** Where a task stands. `runs_when` is its schedule, or what it comes after, in words; `next` is its next tick while it is started; `failures` are those in a row. */
+/** The state of a task. `runs_when` is its schedule, or what it comes after, in words; `next` is its next tick while it is started; `failures` are those in a row. */
 export interface TaskStanding {
   readonly state: TaskState;
   readonly runs_when: string;
@@ -111,7 +111,7 @@ export interface TaskStanding {
   readonly failures: number;
 }
 
-/** What a graph shows as a box. `declared_mode` is what was asked for (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is no table of Delta's. `held_back` says why nothing refreshes it though nothing has failed. */
+/** What a graph shows as a box. `declared_mode` is what was requested (AUTO), `refresh_mode` what it came to; `rows` is the size of the table, where it is known. `held_to` is the lag in seconds that it must keep, DOWNSTREAM resolved. `parent` is the dynamic table that a hidden stage belongs to; `running` is there while a refresh runs. A scheduler that runs refreshes it at the multiples of `period` seconds since 1970. A sink has `sink`, and a task `task`; the `state` of a task is that of its last run. `files` says which files a source consists of that is not a Delta table. `held_back` says why nothing refreshes it though nothing has failed. */
 export interface GraphNode {
   readonly name: string;
   readonly kind: NodeKind;
@@ -137,7 +137,7 @@ export interface GraphNode {
   readonly held_back: string | null;
 }
 
-/** Something happened at `at`. `node` is the dynamic table, sink or task as it stands now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
+/** Something happened at `at`. `node` is the dynamic table, sink or task as it is now, with its progress while it runs; `seconds` is how long a refresh that ended took. */
 export interface EventMessage {
   readonly type: 'event';
   readonly version: number;
@@ -160,7 +160,7 @@ export interface RemedyRow {
   readonly target_lag: number | null;
 }
 
-/** An alert that stands since `since`; `name` is that of its node. Its kind, name and `since` together tell one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it; `remedies` are the buttons that help. */
+/** An alert that is active since `since`; `name` is that of its node. Its kind, name and `since` together distinguish one episode from the next. Of one that is late `behind_since` is where its lag counts from, `target` how large that may be, in seconds, and `cause` what keeps it; `remedies` are the buttons that help. */
 export interface AlertRow {
   readonly kind: AlertKind;
   readonly of: string;
@@ -174,7 +174,7 @@ export interface AlertRow {
   readonly remedies: readonly RemedyRow[];
 }
 
-/** All alerts that stand at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they are others. */
+/** All alerts that are active at `as_of`, oldest first, of what the role may MONITOR: sent when a page begins to listen, and whenever they change. */
 export interface AlertsMessage {
   readonly type: 'alerts';
   readonly version: number;
@@ -219,7 +219,7 @@ export interface CatalogueMessage {
   readonly lake: string;
 }
 
-/** A source at the version that a dynamic table stands on; `newest` is what it has now. */
+/** A source at the version that a dynamic table has read; `newest` is what it has now. */
 export interface FrontierSource {
   readonly name: string;
   readonly kind: string;
@@ -243,7 +243,7 @@ export interface FrontiersMessage {
   readonly as_of: Instant | null;
 }
 
-/** A stream: `offset` is the time up to which its changes were consumed, `waiting` how many commits of its base tables lie behind it; `consumers` are the tables it was consumed into. */
+/** A stream: `offset` is the time up to which its changes were consumed, `waiting` how many commits of its base tables are behind it; `consumers` are the tables it was consumed into. */
 export interface StreamRow {
   readonly name: string;
   readonly source: string;
@@ -294,7 +294,7 @@ export interface LagMessage {
 
 export type Mark = 'same' | 'inserted' | 'deleted' | 'before' | 'after';
 
-/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). `marks`, of changes, say what became of each row: BEFORE and AFTER, side by side, are the two sides of an update. */
+/** Rows of a result: cells are texts, None is NULL. `truncated`: there were more; `note` says what was read (its snapshot or skew). `marks`, of changes, say what happened to each row: BEFORE and AFTER, side by side, are the two sides of an update. */
 export interface ResultMessage {
   readonly type: 'result';
   readonly version: number;
@@ -306,7 +306,7 @@ export interface ResultMessage {
   readonly marks: readonly Mark[];
 }
 
-/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation looked at and what was altered on the sources; `held_back` is that of its node. */
+/** A dynamic table as created or described; `sample` holds its first rows, `notes` what the guards of the creation checked and what was altered on the sources; `held_back` is that of its node. */
 export interface CardMessage {
   readonly type: 'card';
   readonly version: number;
@@ -363,7 +363,7 @@ export interface HistoryRow {
   readonly bytes_written: number | null;
 }
 
-/** Refreshes in the order in which they are shown; `title` stands above them. */
+/** Refreshes in the order in which they are shown; `title` is above them. */
 export interface HistoryMessage {
   readonly type: 'history';
   readonly version: number;
@@ -391,7 +391,7 @@ export interface ErrorMessage {
   readonly page: string | null;
 }
 
-/** Why a dynamic table is late, or held back, and what helps; `root` is the table in which the cause lies, where that is another one. */
+/** Why a dynamic table is late, or held back, and what helps; `root` is the table in which the cause is, where that is a different one. */
 export interface LateRow {
   readonly code: string;
   readonly sentence: string;
@@ -437,7 +437,7 @@ export interface DetailMessage {
   readonly cost: HealthRow | null;
 }
 
-/** A sink as created or described: where it stands, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
+/** A sink as created or described: its state, the statement that makes it, and its newest deliveries; `notes` say what its creation did. `error` is why it does not deliver. */
 export interface SinkMessage {
   readonly type: 'sink';
   readonly version: number;
@@ -455,7 +455,7 @@ export interface SinkMessage {
   readonly error: ErrorMessage | null;
 }
 
-/** A task as it stands: the statement that makes it, what it comes after, what it reads and writes as far as its text tells, and its newest runs. `error` is of its last run. */
+/** The state of a task: the statement that makes it, what it comes after, what it reads and writes as far as its text shows, and its newest runs. `error` is of its last run. */
 export interface TaskMessage {
   readonly type: 'task';
   readonly version: number;
@@ -478,7 +478,7 @@ export interface TableVersion {
   readonly operation: string;
 }
 
-/** A table, view or stream as it stands: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` where a stream stands. */
+/** The state of a table, view or stream: `rows`, `versions` (newest first) and `columns` as far as a log has them, `files` where it is files, `readers` are nodes that read it. `definition` is the text of a view, `stream` the offset of a stream. */
 export interface SourceMessage {
   readonly type: 'source';
   readonly version: number;
@@ -548,7 +548,7 @@ export interface RowsMessage {
   readonly truncated: boolean;
 }
 
-/** The first rows of a table as it stands `at` a time, at most `limit`, each with what became of it since the point that was asked for. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
+/** The first rows of a table `at` a time, at most `limit`, each with its change since the point that was requested. `table_version` is None of a view; one that is not `dynamic` changes without being refreshed. `chart` are the columns that are drawn: across, and up. */
 export interface TableRowsMessage {
   readonly type: 'tablerows';
   readonly version: number;
@@ -564,7 +564,7 @@ export interface TableRowsMessage {
   readonly chart: readonly string[];
 }
 
-/** What lies between two versions, definitions or tables: in lines the definition, the schema and the counts, and the first rows that came and went. */
+/** The difference between two versions, definitions or tables: in lines the definition, the schema and the counts, and the first rows that were inserted and deleted. */
 export interface CompareMessage {
   readonly type: 'compare';
   readonly version: number;
@@ -584,7 +584,7 @@ export interface ProfileMessage {
   readonly sample: ResultMessage;
 }
 
-/** What the scheduler would do: a sawtooth that is foretold, its figures, and how many seconds of the warehouse's slots it takes per second. */
+/** What the scheduler would do: a simulated sawtooth, its figures, and how many seconds of the warehouse's slots it takes per second. */
 export interface SimulationMessage {
   readonly type: 'simulation';
   readonly version: number;

@@ -41,7 +41,7 @@ class FakeModel implements Model {
     this._trigger('msg:custom', content);
   }
 
-  /** Its kernel restarts: the manager of widgets tells each model so. */
+  /** Its kernel restarts: the manager of widgets notifies each model. */
   leave(): void {
     this._trigger('comm_live_update');
   }

@@ -1,5 +1,8 @@
-"""Every sentence that the program can show, read from its own sources: what it says to people is
-in the strings of its modules, with the names of what is put in between braces."""
+"""Every sentence that the program can show, and all prose about it, read from the sources.
+
+What it shows is in the strings of its modules, with the names of what is put in between braces; the
+prose is in docstrings, comments and pages.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,12 +63,13 @@ class Sentence:
     text: str
 
 
-def sentences() -> list[Sentence]:
+@cache
+def sentences() -> tuple[Sentence, ...]:
     """Those of the package and of the extension, by file and line."""
     found = [s for file in sorted(PACKAGE.rglob("*.py")) for s in _python(file)]
     scripts = (f for name in VIEWS for f in sorted((EXTENSION / name).rglob("*.ts")))
     found += [s for f in scripts if not f.name.endswith(".test.ts") for s in _typescript(f)]
-    return sorted(set(found))
+    return tuple(sorted(set(found)))
 
 
 def page() -> str:
@@ -133,6 +138,42 @@ def is_sentence(text: str) -> bool:
     if not _WORDS.search(text):
         return False
     return bool(_SENTENCE.match(text)) or not _NOT_SAID.search(text)
+
+
+_COMMENT = re.compile(r"(?:^|(?<=  ))# (?!fmt:|noqa|type:)(.+)$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_OURS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+
+
+def prose() -> Iterator[Sentence]:
+    """The docstrings and comments of the package and the extension, and the pages."""
+    for file in (*sorted(PACKAGE.rglob("*.py")), *sorted(EXTENSION.glob("*.py"))):
+        yield from _prose_of_module(file)
+    for file in sorted(EXTENSION.rglob("*.ts")):
+        if not {"node_modules", "bundle", "build"} & set(file.relative_to(EXTENSION).parts):
+            yield from _prose_of_script(file)
+    for file in (*(ROOT / name for name in _OURS), *sorted((ROOT / "docs").rglob("*.md"))):
+        text = _FENCED.sub(lambda m: "\n" * m[0].count("\n"), file.read_text("utf-8"))
+        yield Sentence(file.relative_to(ROOT).as_posix(), 1, text)
+
+
+def _prose_of_module(file: Path) -> Iterator[Sentence]:
+    text = file.read_text("utf-8")
+    name = file.relative_to(ROOT).as_posix()
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(said))):
+                yield Sentence(name, node.lineno, said)
+    for match in _COMMENT.finditer(text):
+        yield Sentence(name, text.count("\n", 0, match.start()) + 1, match[1])
+
+
+def _prose_of_script(file: Path) -> Iterator[Sentence]:
+    text = file.read_text("utf-8")
+    name = file.relative_to(ROOT).as_posix()
+    for match in _TYPESCRIPT.finditer(text):
+        if match[0].startswith(("//", "/*")):
+            yield Sentence(name, text.count("\n", 0, match.start()) + 1, match[0])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ CHAPTERS = (
     dynamic_tables.CHAPTER,
 )
 _AT_EACH_CHANGE = (
-    (replaced, "DROP, created anew as Parquet, refreshed, then as Delta"),
+    (replaced, "DROP, recreated as Parquet, refreshed, then as Delta"),
     (renamed, "table becomes a view"),
     (renamed, "a temporary view of the same name"),
     (columns, "two used columns swap names"),

@@ -37,7 +37,7 @@ CHAPTER = Chapter(
     (
         Case("DROP", _DROP, _GONE, _GONE, UPSTREAM, rows="", mend=_UNDROP),
         Case("DROP, UNDROP", f"{_DROP}; {_UNDROP}", GOES_ON, GOES_ON, UPSTREAM),
-        Case("DROP, created anew", f"{_DROP}; {dynamic_table()}", ANEW, ANEW, UPSTREAM),
+        Case("DROP, recreated", f"{_DROP}; {dynamic_table()}", ANEW, ANEW, UPSTREAM),
         Case("CREATE OR REPLACE", dynamic_table(_REPLACE), ANEW, ANEW, UPSTREAM),
         Case("CREATE OR REPLACE, initialised on schedule", _SCHEDULED, ANEW, ANEW, UPSTREAM),
         Case(

@@ -25,7 +25,7 @@ _VIEW = f"{AWAY}; {view('SELECT * FROM {x}', '{t}')}"
 
 CHAPTER = Chapter(
     "Names and places",
-    "What is upstream takes precedence, and dynamic tables recover by themselves (4).",
+    "What is upstream takes precedence, and dynamic tables recover automatically (4).",
     (
         Case("RENAME", AWAY, _GONE, _GONE, rows="", mend=BACK),
         Case("RENAME, and back", f"{AWAY}; {BACK}", GOES_ON, GOES_ON),

@@ -192,7 +192,7 @@ LAYOUT_CASES = (
 TABLE_CASES = (
     StreamCase("DROP", _DROPPED, _GONE, _GONE, rows="", mend="UNDROP TABLE {t}"),
     StreamCase("DROP, UNDROP", f"{_DROPPED}; UNDROP TABLE {{t}}"),
-    StreamCase("DROP, created anew", f"{_DROPPED}; {MADE}", STALE, STALE),
+    StreamCase("DROP, recreated", f"{_DROPPED}; {MADE}", STALE, STALE),
     StreamCase("CREATE OR REPLACE", _REPLACE, STALE, STALE),
     StreamCase("RENAME", AWAY, _GONE, _GONE, rows="", mend=BACK),
     StreamCase("RENAME, and back", f"{AWAY}; {BACK}"),
@@ -211,7 +211,7 @@ TABLE_CASES = (
         rows="INSERT INTO {x} (id, v) VALUES (7, 70)",
     ),
     StreamCase(
-        "table becomes a view of itself",
+        "table becomes a view over itself",
         f"{AWAY}; {view('SELECT * FROM {x}', '{t}')}",
         STALE,
         STALE,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GOES_ON = "goes on"
+GOES_ON = "continues"
 """NO_DATA without new rows, INCREMENTAL with them."""
 MOVED = "INCREMENTAL"
 """The statement itself changed rows."""

@@ -23,7 +23,7 @@ def differing(
 ) -> tuple[list[_Row], list[_Row]]:
     """The rows that are too many, and those that are missing, each in order of their texts.
 
-    Rows equal but for floats within `tolerance` (relative) are paired; NaN equals NaN.
+    Rows equal except for floats within `tolerance` (relative) are paired; NaN equals NaN.
     """
     left, right = Counter(map(_frozen, got)), Counter(map(_frozen, wanted))
     extra = sorted((left - right).elements(), key=repr)

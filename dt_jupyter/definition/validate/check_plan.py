@@ -2,7 +2,7 @@
 
 A derivative grows with the square of the sources that change, and rows with the product of those
 that are joined. So wide definitions change in rounds of few sources, and rows become fewer, and
-their keys more alike, until the count of rows allows them.
+their keys more similar, until the count of rows allows them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ HARDEST = 8 * MOST_OPERATORS
 """The same where one source alone makes more; beyond, its change is not checked."""
 
 _WIDE = 12
-"""From so many joined relations on, not even the size of a change of all sources is looked at."""
+"""From this number of joined relations on, not even the size of a change of all sources is
+computed."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def rounds(
     stages: tuple[Stage, ...], sources: Iterable[str], rng: random.Random
 ) -> Iterator[frozenset[str]]:
     """Sets of sources that change together, each of derivatives that Spark can plan in a moment,
-    one found when it is asked for; a source that is in none changes in no check."""
+    one found when it is requested; a source that is in none changes in no check."""
     every = list(sources)
     rng.shuffle(every)
     most = len(every) if _width(stages) <= _WIDE else _WIDE // 2

@@ -89,7 +89,7 @@ class Subject:
 
     @property
     def sizes(self) -> Sizes:
-        """What a refresh knows of its sources, for joins in the order that it takes."""
+        """What a refresh knows about its sources, for joins in the order that it takes."""
         types = {
             (s, f.name.lower()): f.dataType.simpleString()
             for s, schema in self.sources.items()
@@ -118,7 +118,7 @@ def check(
     """Runs the check on generated rows and on a sample of real ones (`real`, by source id), which
     are `views` without Spark where statements over so few rows are run without it.
 
-    `most_seconds` after its begin Spark's jobs are cancelled; what was left out is told.
+    `most_seconds` after its begin Spark's jobs are cancelled; what was left out is reported.
     """
     spark = views.spark
     for conf, value in _INTERPRETED.items():
@@ -132,7 +132,7 @@ def check(
                 return run.check(until)
             except (PySparkException, Py4JJavaError, NotSupported, NoValues) as e:
                 # Rows that make the text itself fail, and types that cannot be generated, say
-                # nothing of the derivative; what was checked is told.
+                # nothing of the derivative; what was checked is reported.
                 if out_of_time():
                     done = run.told if run.changed else "no rows"
                     return Verdict(None, f"{done}; stopped after {most_seconds:g} s")
@@ -145,7 +145,7 @@ def check(
 
 @contextmanager
 def _cancelled_after(spark: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
-    """Jobs of the block are cancelled after so many seconds; whether they were."""
+    """Cancels jobs of the block after `seconds`; yields whether it did."""
     group = f"check:{uuid.uuid4().hex}"
     late = threading.Event()
 

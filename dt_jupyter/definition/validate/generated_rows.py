@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)(?![\w.])")
 _DAY = date(2020, 2, 28)
 _NOON = datetime(2020, 2, 28, 12)
 _FIRST_KEY = 61
-"""Real rows are often numbered from 1; made ones would meet them all."""
+"""Real rows are often numbered from 1; generated ones would match them all."""
 
 
 def literals(query: str) -> tuple[list[str], list[float]]:
@@ -42,7 +42,7 @@ def sample_rows(
 
     With `drift`, the columns `keys` have in the n-th row the n-th value of their type, so that any
     two of them join row by row; that often they have another one, or NULL, and rows are copied:
-    some then meet several, and some none.
+    some then match several, and some none.
     """
     words, numbers = literals(query)
     made: list[dict[str, Any]] = []

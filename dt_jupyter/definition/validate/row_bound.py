@@ -1,4 +1,4 @@
-"""How many rows an evaluation may come to, counted before Spark sees it, on rows at hand.
+"""How many rows an evaluation may come to, counted before Spark sees it, on rows in memory.
 
 Equal columns that sources hold are really joined; every other condition is taken to hold. So the
 count is never too small, and what cannot be bounded is not run: Spark does not end a task that
@@ -42,7 +42,7 @@ MOST_ROWS = 50_000
 """All operators of one statement together."""
 
 A_GENERATED = 10
-"""How many rows a generator is taken to make of one, where its input does not tell."""
+"""How many rows a generator is taken to make of one, where its input does not show it."""
 
 
 class TooManyRows(Exception):

@@ -155,7 +155,7 @@ def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def few_rows(rows: pa.Table) -> list[dict[str, Any]]:
-    """Rows; TooManyRows where there are more than are looked at."""
+    """Rows; TooManyRows where there are more than are read."""
     if rows.num_rows > MOST_ROWS:
         raise TooManyRows
     return _plain(rows)

@@ -1,4 +1,4 @@
-"""What the check at creation computes in the place of functions of the user's: for each list of
+"""What the check at creation computes in the place of user functions: for each list of
 arguments one of a few values of the function's type, by a hash. Nothing of theirs is run.
 """
 
@@ -27,7 +27,7 @@ _VALUES = 9
 
 @dataclass(frozen=True)
 class StandIns:
-    """By the name of a function, what stands around the arguments of its calls: what opens them
+    """By the name of a function, what surrounds the arguments of its calls: what opens them
     and a first one, and what closes them."""
 
     around: Mapping[str, tuple[str, str]]

@@ -59,7 +59,7 @@ def create_dynamic_table(
 
 
 def _standing(context: Context, created: Created) -> Created:
-    """With why nothing refreshes it, as the graph now stands."""
+    """With why nothing refreshes it in the present graph."""
     why = obstacles_in(context.catalog).get(created.table.id)
     return created if why is None else replace(created, held_back=why.sentence)
 
@@ -182,7 +182,7 @@ def _suspend(context: Context, table: DynamicTable, change: S.Suspend) -> str:
 
 
 def _below(context: Context, table: DynamicTable) -> list[str]:
-    """The tables that the scheduler would refresh and that read it, by whichever way."""
+    """The tables that the scheduler would refresh and that read it, directly or not."""
     tables = context.catalog.list()
     below = names_downstream(tables, {table.name})
     active = (t for t in tables if t.scheduling is SchedulingState.ACTIVE)
@@ -193,7 +193,7 @@ def _resume(context: Context, table: DynamicTable, change: S.Resume) -> str:
     state = SchedulingState.ACTIVE
     context.catalog.update(table.id, scheduling=state, scheduling_reason=None, error_count=0)
     below = _below(context, table)
-    return f"resumed; {', '.join(below)} downstream of it go on" if below else "resumed"
+    return f"resumed; {', '.join(below)} downstream of it continue" if below else "resumed"
 
 
 def _rename(context: Context, table: DynamicTable, change: S.RenameTo) -> str:

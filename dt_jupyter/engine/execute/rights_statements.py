@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from dt_jupyter.engine.context import Context
 
 PROMISE = (
-    "Rights guard against mistakes: whoever can run code in this process can read the lake's files "
-    "without them. They bind only where the engine runs as a service of its own, with shared=True."
+    "Rights guard against mistakes: code that runs in this process can read the lake's files "
+    "without them. They are enforced only if the engine runs as a separate service, with "
+    "shared=True."
 )
 SHARED_PROMISE = (
-    "Rights bind whoever reaches this engine through the service alone, not who can read the "
-    "lake's files."
+    "Rights are enforced for users who reach this engine only through the service, not for "
+    "those who can read the lake's files."
 )
 _ROLES = "CREATED_ON timestamp, NAME string, IS_CURRENT boolean, OWNED_OBJECTS int, COMMENT string"
 _GRANTS = (

@@ -163,7 +163,7 @@ def _has_data(context: Context, statement: S.SparkStatement) -> Replaced:
 
 
 def _names(statement: S.SparkStatement, replaced: Replaced) -> Replaced:
-    """Names for the columns of a result that our functions compute, but for those in a text that
+    """Names for the columns of a result that our functions compute, except for those in a text that
     is replaced as a whole."""
     if statement.kind is not S.SparkKind.QUERY:
         return []

@@ -1,5 +1,5 @@
 """Who may do what: which right each statement, method and plan needs, and whether a role has it.
 
-A session of role `admin` that is not shared is asked nothing. What is needed stands in closed
+A session of role `admin` that is not shared is not checked. What is needed is in closed
 tables: `needs` for statements, `methods` for the engine's methods, `spark_rights` for plans.
 """

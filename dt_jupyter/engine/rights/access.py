@@ -75,7 +75,7 @@ class Access:
 
     @property
     def guarded(self) -> bool:
-        """Whether Spark's plans are looked at before they run."""
+        """Whether Spark's plans are checked before they run."""
         return self.bound or self.shared is not None
 
     @property
@@ -113,7 +113,7 @@ class Access:
 
     def require(self, right: Right, name: Name) -> None:
         """DT-5201 where the role has not the right on a table, view, dynamic table, stream or sink;
-        nothing where there is none of that name, which whoever looks for it will say."""
+        nothing if there is none of that name, which its look-up will report."""
         if self.bound:
             self.require_as(self.book, self.role, right, name)
 
@@ -126,7 +126,7 @@ class Access:
             require(book, role, right, Securable.of(kind, name))
 
     def require_whatever(self, right: Right, name: Name) -> None:
-        """As `require`, also where nothing bears the name any more."""
+        """As `require`, also where nothing has the name any more."""
         if self.bound:
             kind = self.kind_of(name) or Named.TABLE
             require(self.book, self.role, right, Securable.of(kind, name))
@@ -141,7 +141,7 @@ class Access:
         return not self.bound or self.book.holds(self.role, right, on)
 
     def require_warehouse(self, right: Right, name: str) -> None:
-        """As `require`; everybody may use the warehouse default."""
+        """As `require`; every role may use the warehouse default."""
         if self.bound and (name, right) != (DEFAULT_WAREHOUSE, Right.USAGE):
             require(self.book, self.role, right, Securable.of(Named.WAREHOUSE, name))
 
@@ -151,7 +151,7 @@ class Access:
 
     def require_create(self, kind: Named, name: Name, *, replaces: bool = False) -> None:
         """DT-5201 for who may not make something of that kind in that schema; nothing where
-        something bears the name and stays."""
+        something has the name and stays."""
         if self.bound and (replaces or not self._is_there(kind, name)):
             on = Securable.of(Named.SCHEMA, name.schema)
             require(self.book, self.role, CREATE_RIGHTS[kind], on)
@@ -176,7 +176,7 @@ class Access:
             require(self.book, self.role, Right.OWNERSHIP, on)
 
     def require_last_owner(self, name: Name, dropped: str | None) -> None:
-        """DT-5201 for who did not own the dropped object of that id, which bore the name."""
+        """DT-5201 for who did not own the dropped object of that id, which had the name."""
         on = Securable.of(Named.TABLE, name)
         roles = self.book.closure(self.role) if self.bound else frozenset((ADMIN,))
         owner = self.catalog.last_owner(on, dropped) if dropped is not None else None
@@ -185,8 +185,8 @@ class Access:
             raise error("DT-5201", **facts, owner=owner or ADMIN)
 
     def object_id(self, name: Name) -> str:
-        """What tells the object that bears the name from all that ever bear it; "" where it
-        cannot be brought back once it is dropped, and where nothing bears the name."""
+        """A digest that identifies the object with the name among all that ever had it; "" where it
+        cannot be brought back once it is dropped, and where nothing has the name."""
         return self.object_ids().get(name, "")
 
     def object_ids(self) -> dict[Name, str]:
@@ -199,7 +199,7 @@ class Access:
         return tables | views | dynamic | streams
 
     def schema_id(self, schema: str) -> str:
-        """What tells a schema from others of its name: all that it holds."""
+        """A digest that identifies a schema among others of its name: of all that it holds."""
         return _digest(sorted(i for n, i in self.object_ids().items() if n.schema == schema))
 
     def require_read(self, name: Name, role: str | None = None) -> None:
@@ -288,7 +288,7 @@ class Access:
         return not self.bound or self.book.holds(self.role, right, Securable.of(Named.TABLE, name))
 
     def sees(self, name: Name) -> bool:
-        """Whether the role has any right on what bears the name."""
+        """Whether the role has any right on what has the name."""
         return not self.bound or self.book.sees(self.role, Securable.of(Named.TABLE, name))
 
     def monitors(self, name: Name) -> bool:
@@ -305,13 +305,13 @@ class Access:
             self.require(Right.MONITOR, name)
 
     def kind_of(self, name: Name) -> Named | None:
-        """What bears the name; None where nothing does."""
+        """The kind of what has the name; None where nothing does."""
         if (broken := self.catalog.quarantine.find(name)) is not None:
             return Named(broken.kind) if broken.kind in tuple(Named) else None
         kind = holder(self.catalog, self.spark, name, temporary=False)
         return Named(kind) if kind is not None else None
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- what is shown ----------------------------------------------------------------------------
 
     def redacted(self, record: RefreshRecord) -> RefreshRecord:
         """A record without the text of an error, its own or one further up, for who may not read
@@ -338,7 +338,7 @@ class Access:
         return record if record.error is None else replace(record, error=hidden)
 
     def hides_errors(self, name: Name) -> str | None:
-        """The right that the role lacks to be told the errors of a dynamic table, which may show
+        """The right that the role lacks to see the errors of a dynamic table, which may show
         rows of all that it reads, and of what that reads; None where it lacks none."""
         if not self.may(Right.SELECT, name):
             return f"SELECT on {name}"
@@ -374,7 +374,7 @@ class Access:
         return {name_of(parts, name.schema) for parts, *_ in table_places(relation.text or "")}
 
     def _reads_unknown(self, table: DynamicTable) -> bool:
-        """Whether only its owner's plan tells what a dynamic table reads, and the role is not the
+        """Whether only its owner's plan shows what a dynamic table reads, and the role is not the
         owner."""
         unknown = any(s.name == UNKNOWN for s in table.definition.sources)
         return unknown and not self.may(Right.OWNERSHIP, table.name)
@@ -388,7 +388,7 @@ class Access:
 
     @staticmethod
     def hidden_error(code: str | None, need: str) -> str:
-        """What stands for an error's text, for who has not the right that it needs."""
+        """The replacement of an error's text, for a role without the right that it needs."""
         return f"[{code}] {_HIDDEN_ERROR.format(need=need)}"
 
     def delivery_told(self, record: DeliveryRecord) -> DeliveryRecord:
@@ -410,7 +410,7 @@ class Access:
 
     def run_told(self, run: TaskRun) -> TaskRun:
         """A run without its error's text, for who does not own the task: it runs by the rights of
-        its owner, and what it reads may be others' rows."""
+        its owner, and what it reads may be rows of others."""
         if run.message is None or run.code is None or self.may_task(Right.OWNERSHIP, run.name):
             return run
         return replace(
@@ -438,7 +438,7 @@ class Access:
         schema, _, table = text.replace("`", "").rpartition(".")
         return bool(table) and self.sees(Name(schema or "default", table))
 
-    # -- what becomes of objects ------------------------------------------------------------------
+    # -- objects that are dropped, renamed or created ----------------------------------------------
 
     def forget_functions(self) -> None:
         """What was granted on functions that are gone is gone too."""

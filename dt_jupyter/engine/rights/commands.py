@@ -13,7 +13,7 @@ from dt_jupyter.model import Right
 
 
 class CommandNeed(StrEnum):
-    """What a command asks of the role, beside SELECT on all that its plan reads."""
+    """What a command requires of the role, in addition to SELECT on all that its plan reads."""
 
     OPEN = "nothing more"
     LISTS = "nothing more: its rows are those that the role sees"

@@ -1,5 +1,5 @@
-"""Who may make, replace and drop functions: they have owners, and run with the rights of whoever
-calls them. One that others' objects run is not replaced by its owner alone: it would run with their
+"""Who may make, replace and drop functions: they have owners, and run with the rights of those who
+call them. One that others' objects run is not replaced by its owner alone: it would run with their
 rights."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class FunctionRights:
         return Name(command.schema or (FUNCTION_HOME if kept else here), command.name)
 
     def is_new(self, command: FunctionCommand) -> bool:
-        """Whether it makes a lasting function where none bears the name."""
+        """Whether it makes a lasting function where none has the name."""
         lasting = command.creates and bool(command.schema)
         return lasting and not self.access.has_function(self.name_of(command))
 

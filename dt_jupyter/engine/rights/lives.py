@@ -91,7 +91,7 @@ def _exists(access: Access, kind: Named, name: Name | str) -> bool:
 
 
 def changed_by(statement: S.Statement) -> RightsChange | None:
-    """What becomes of the grants of objects that were there."""
+    """The change of the grants of objects that were there."""
     match statement:
         case S.AlterDynamicTable(name=old, change=S.RenameTo(new_name=new)):
             return _renamed(Named.DYNAMIC_TABLE, old, new)

@@ -56,7 +56,7 @@ def _asking(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _nothing(context: Context, given: GivenArguments) -> None:
-    """It tells only what the role sees, or what it does is checked where it is done."""
+    """It shows only what the role sees, or what it does is checked where it is done."""
 
 
 def _admin(what: str) -> MethodNeed:
@@ -140,7 +140,7 @@ def _create_sink(context: Context, given: GivenArguments) -> None:
 
 
 def _on_alert(context: Context, given: GivenArguments) -> None:
-    """What it is told of is what the role may see; an address may be anybody's."""
+    """It gets only what the role may see; an address may belong to anyone."""
     if isinstance(given["handler"], str):
         context.access.require_admin("dt.on_alert of an address")
 

@@ -15,8 +15,8 @@ Need = Callable[[Access, Any], None]
 
 
 def require_statement(access: Access, statement: S.Statement) -> None:
-    """DT-5201 and DT-5207 for what the session's role may not do; DT-5211 for what nobody may in a
-    shared engine. Statements of Spark's are looked at when they are analysed."""
+    """DT-5201 and DT-5207 for what the session's role may not do; DT-5211 for what no role may do
+    in a shared engine. Spark's statements are checked when they are analysed."""
     if access.shared is not None:
         _require_shared(statement)
     if not access.bound:
@@ -44,7 +44,7 @@ def _words(statement: S.Statement) -> str:
 
 
 def _nothing(access: Access, statement: S.Statement) -> None:
-    """What is told is only what the role sees, or what it does is checked where it is done."""
+    """The result shows only what the role sees, or what it does is checked where it is done."""
 
 
 def _named(right: Right) -> Need:
@@ -60,7 +60,7 @@ def _seen(access: Access, statement: Any) -> None:
 
 
 def _made(access: Access, kind: Named, action: S.CreateAction, name: Name) -> None:
-    """The right to make it, and that to replace what bears its name."""
+    """The right to make it, and that to replace what has its name."""
     access.require_create(kind, name, replaces=action is S.CreateAction.REPLACE)
     if action in (S.CreateAction.REPLACE, S.CreateAction.ALTER):
         own = access.require_task if kind is Named.TASK else access.require
@@ -227,7 +227,7 @@ SPARK_NEEDS: Mapping[S.SparkKind, tuple[Right, ...]] = {
     S.SparkKind.SCRIPT: (),
     S.SparkKind.OTHER: (),
 } | dict.fromkeys(_OWNED, (Right.OWNERSHIP,))
-"""The rights on its targets that each kind needs, as far as names tell."""
+"""The rights on its targets that each kind needs, as far as names show."""
 
 
 STATEMENT_NEEDS: Mapping[type[S.Statement], Need] = {

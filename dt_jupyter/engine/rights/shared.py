@@ -66,7 +66,7 @@ path, an address or a class. `path` itself is a place, and asked as one."""
 @dataclass(frozen=True)
 class Shared:
     """How a shared engine is open: `roots` are folders outside of the lake that may be read, and
-    that tables may lie in, links resolved."""
+    that tables may be in, links resolved."""
 
     roots: tuple[Path, ...] = ()
 
@@ -82,7 +82,7 @@ class Shared:
 
 def real_paths(path: str) -> tuple[Path, ...]:
     """Where a path leads in the end, `..` and links resolved: as it is written, and as a URI, of
-    whose percent signs a reader may or may not think. None for another store, and for what is no
+    whose percent signs a reader may or may not think. None for another store, and for what is not a
     whole path."""
     parsed = urlparse(path)
     if parsed.scheme not in ("", "file") or parsed.netloc not in ("", "localhost"):
@@ -97,8 +97,8 @@ def real_paths(path: str) -> tuple[Path, ...]:
 
 
 def are_nested(one: str, other: str) -> bool:
-    """Whether one of two paths on other storage may be in the other: whichever scheme and host
-    they are written with, which have several names."""
+    """Whether one of two paths on other storage may be in the other, whatever scheme and host
+    they are written with, because these have several names."""
     first, second = (PurePosixPath(_in_store(path)) for path in (one, other))
     return first.is_relative_to(second) or second.is_relative_to(first)
 

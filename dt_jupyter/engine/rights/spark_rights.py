@@ -1,7 +1,7 @@
 """The rights that a statement of Spark's needs, by its analysed plan: whatever its text looks like,
 what it reads and what it changes are what Spark has bound.
 
-What a command needs beside what it reads stands in the closed table of `commands`.
+What a command needs in addition to what it reads is in the closed table of `commands`.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ _TEMPORARY = frozenset({"CreateViewCommand", "CreateTempViewUsing"})
 """They are in no schema where they name none: Spark has put one where they are."""
 _SETTINGS = frozenset({"SetCommand", "ResetCommand"})
 _UNTOLD = frozenset({"CloneTableStatement"})
-"""Commands whose plan does not tell what they read."""
+"""Commands whose plan does not show what they read."""
 _LAKE_FORMATS = FILE_SCHEMAS - {"binaryfile"}
 
 
 @dataclass(frozen=True)
 class PlacedByEngine:
-    """What the engine put into a statement: temporary views, and folders of its own. `targets` are
-    those that the text names, for what Spark's plan does not tell."""
+    """What the engine put into a statement: temporary views, and its folders. `targets` are
+    those that the text names, for what Spark's plan does not show."""
 
     views: frozenset[str] = frozenset()
     paths: frozenset[str] = frozenset()
@@ -97,13 +97,13 @@ class PlacedByEngine:
         return frozenset(path_of_text(text_of_path(path)) for path in self.paths)
 
 
-_UNKNOWN_PATH = "what it reads is not told by its plan"
+_UNKNOWN_PATH = "its plan does not show what it reads"
 _NOTHING_PLACED = PlacedByEngine(reads_only=True)
 
 
 @dataclass(frozen=True)
 class SparkRights:
-    """Looks at the plans of one engine's session, on the lake of `layout`."""
+    """Checks the plans of one engine's session, on the lake of `layout`."""
 
     access: Access
     layout: Layout
@@ -152,7 +152,7 @@ class SparkRights:
         placed: PlacedByEngine = _NOTHING_PLACED,
     ) -> None:
         """As `run`, of a text that a session is to run later, by a role (None: the session's);
-        what Spark does not analyse is left to whoever runs it, who fails on it too."""
+        what Spark does not analyse is left to the session that runs it, which fails on it too."""
         with suppress(PySparkException):
             self._judged(spark, text, placed, self.access.role if role is None else role)
 
@@ -173,7 +173,7 @@ class SparkRights:
         self, spark: SparkSession, text: str, placed: PlacedByEngine, role: str
     ) -> tuple[ParsedText, Analysed]:
         """What Spark says of what is wrong in a text names columns of what it has found: that is
-        asked for too."""
+        checked too."""
         parsed = parse_text(spark, text)
         self._require_parsed(parsed)
         query = placed.reads_only and parsed.is_query
@@ -220,7 +220,7 @@ class SparkRights:
         return [qualify_text(self.access.spark, path) for path in locations(parsed)]
 
     def _require_place(self, path: str, role: str) -> None:
-        """A table that somebody makes lies in no other's folder: DT-5208."""
+        """A role may not create a table in the folder of another role: DT-5208."""
         if role != ADMIN and self._of_the_lake(path):
             raise error("DT-5208", role=role, path=path)
 
@@ -258,7 +258,7 @@ class SparkRights:
         self._require(found, placed, role, query=True)
 
     def _require_function(self, command: FunctionCommand) -> None:
-        """A function runs with the rights of whoever calls it; who makes it may run it too."""
+        """A function runs with the rights of its caller; a role that creates it may run it too."""
         self._functions.require(command)
         if command.body:
             self.judge(self.access.spark, command.body)
@@ -283,7 +283,7 @@ class SparkRights:
         )
 
     def _places_elsewhere(self) -> list[str]:
-        """Where the lake lies on other storage, and the tables that it knows there."""
+        """Where the lake is on other storage, and the tables that it knows there."""
         paths = [t.path for t in self.access.catalog.tables()]
         places = [self.copies.place_of(p) for p in paths if self.copies.holds(p)]
         return [self.layout.place, *places] if self.layout.place else places

@@ -61,10 +61,10 @@ class FileDiff:
 
 
 LOST = "LOST"
-"""The operation of a commit that stands for versions that nobody can read any more."""
+"""The operation of a commit that replaces versions that cannot be read any more."""
 
 FILES_CHANGED = "FILES CHANGED"
-"""The operation of a version of a list of files in which one is another, or gone."""
+"""The operation of a version of a list of files in which one has changed, or is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ def plan_changes(
 
 
 def may_change(log: TableLog, after: int, upto: int, *, evolving: bool = False) -> bool:
-    """Whether the plan for (after, upto] is another than Unchanged; looked for from the newest
-    commit on, since mostly that one tells."""
+    """Whether the plan for (after, upto] is not Unchanged; looked for from the newest
+    commit on, since mostly that one decides."""
     if after == upto:
         return False
     try:
@@ -125,7 +125,7 @@ def may_change(log: TableLog, after: int, upto: int, *, evolving: bool = False) 
 
 def find_same_rows(log: TableLog, old: int, new: int, *, evolving: bool = False) -> int:
     """The last version up to `new` with the rows of an old one, whose files OPTIMIZE may have left
-    to VACUUM; `old` where the log does not tell."""
+    to VACUUM; `old` where the log does not show it."""
     try:
         later = next((v - 1 for v in range(old + 1, new + 1) if log.changes_data(v)), new)
     except VersionGone:
@@ -180,7 +180,7 @@ def plan_from_facts(
     if feed:
         marked = sum(f.marked_bytes for f in data if not f.cdc_files)
         rows_ = _total([feed_rows(f) for f in data])
-        once = -(-marked // 2)  # a file came and went by its vector
+        once = -(-marked // 2)  # a file was removed and added with its vector
         return Feed(first, last, rows_, bytes_ - marked, files, once)
     both = sum(f.added_bytes + f.removed_bytes for f in data)
     count = sum(f.added_files + f.removed_files for f in data)
@@ -225,7 +225,7 @@ def _column_changed(version: int, names: Collection[str]) -> Unreadable:
 
 
 def reason_told(note: str | None) -> str:
-    """Why a version of a list of files is no continuation of the one before, as it tells itself."""
+    """Why a version of a list of files does not continue the one before, as it says itself."""
     return str(json.loads(note or "{}").get("reason") or "its files changed")
 
 
@@ -275,7 +275,7 @@ _METRICS = (
 
 
 def feed_rows(f: CommitFacts) -> int | None:
-    """The records that the feed holds for a commit, as its metrics tell; None: they do not."""
+    """The records that the feed holds for a commit, by its metrics; None: they do not have it."""
     if not f.cdc_files and (not f.deletion_vectors or f.loose_vectors):
         return _total([f.added_rows, f.removed_rows])
     for names in _METRICS:

@@ -38,7 +38,7 @@ _NEW = ("insert", "update_postimage")
 _WHOLE = 1 << 20
 """A file of no more bytes is read in one go."""
 _PARTITIONS = frozenset(("byte", "short", "integer", "long", "string", "date", "boolean"))
-"""Types whose partition values every writer writes alike."""
+"""Types whose partition values every writer writes in the same way."""
 _Action: TypeAlias = Mapping[str, Any]
 _Commits: TypeAlias = Sequence[tuple[int, Sequence[FileAction]]]
 
@@ -99,7 +99,7 @@ def scan_of(
     log: TableLog, version: int, columns: Sequence[str], files: Sequence[_Action]
 ) -> FeedScan | None:
     """What reads columns of the files, as they are at a version; None for nested ones, and where
-    the log does not tell a partition column's values in one way only."""
+    the log does not write a partition column's values in one way only."""
     metadata = log.metadata(version)
     partitions = frozenset(metadata.partition_columns)
     fields = _stored(metadata, columns)
@@ -125,12 +125,12 @@ def _has_timestamps(metadata: Metadata, columns: Sequence[str]) -> bool:
 
 
 _TOLD = 0
-"""In place of a weight: each row of the file tells its own."""
+"""In place of a weight: each row of the file has its own."""
 
 
 def _groups(commits: _Commits) -> tuple[dict[int, list[_Action]], list[MovedFile]]:
     """The files that hold the changes, by the weight of their rows, and those in which deletion
-    vectors say which rows they are. Files of changes stand for all that their commit did."""
+    vectors say which rows they are. Files of changes hold all that their commit did."""
     groups: dict[int, list[_Action]] = {1: [], -1: [], _TOLD: []}
     moved: list[MovedFile] = []
     for _, files in commits:

@@ -1,5 +1,5 @@
 """Rows of a table's change feed that are kept for those who ask for the same interval, or for one
-that has grown: other streams and dynamic tables on the table, and whoever looks again.
+that has grown: other streams and dynamic tables on the table, and repeated reads.
 """
 
 from __future__ import annotations

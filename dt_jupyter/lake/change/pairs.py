@@ -1,4 +1,4 @@
-"""Rows with weights, less those that came and went."""
+"""Rows with weights, less those that were inserted and deleted."""
 
 from __future__ import annotations
 

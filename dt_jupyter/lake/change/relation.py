@@ -61,7 +61,7 @@ class Relation:
         return self.sql
 
     def drop(self, spark: SparkSession) -> None:
-        """Drop the temporary views that it stands on."""
+        """Drop the temporary views that it reads."""
         for view in self.views:
             spark.catalog.dropTempView(view)
 
@@ -137,7 +137,7 @@ def _empty(
 
 
 def _too_large_to_compare(log: TableLog, plan: Added | Feed | FileDiff, small: Small) -> str | None:
-    """By row ids the files are read that came and went, not those of the feed."""
+    """By row ids the added and removed files are read, not those of the feed."""
     changes = log.file_changes(plan.first, plan.last)
     size = sum(int(f.get("size", 0)) for f in (*changes.added, *changes.removed))
     return f"{size} bytes are more than {small.bytes}" if size > small.bytes else None
@@ -195,7 +195,7 @@ def _feed_files(
     reason: str,
 ) -> Relation | None:
     """The feed by the files that make it up: Delta's own function plans each of them again, a row
-    at a time, whenever a statement reads it. None where the log does not tell which rows of a file
+    at a time, whenever a statement reads it. None where the log does not show which rows of a file
     are meant, or the columns have other names in the files."""
     if is_connect(spark) or log.metadata(plan.last).mapping != "none":
         return None
@@ -287,8 +287,8 @@ def inserted(
     row_ids: bool = False,
 ) -> Relation:
     """The rows that the commits of the plan inserted, as they were then, weight +1; the new image
-    of an updated row is none of them. Without `row_ids` the plan only adds files: else the feed
-    tells inserts from updates."""
+    of an updated row is not one of them. Without `row_ids` the plan only adds files: else the feed
+    distinguishes inserts from updates."""
     if isinstance(plan, Unchanged | Unreadable) or not row_ids:
         return relation(spark, log, plan, columns, view_prefix=view_prefix, row_ids=row_ids)
     return _first_images(spark, log, plan, columns, view_prefix)
@@ -316,4 +316,4 @@ def _first_images(
         f"(SELECT {_names((*columns, TRACKED_ID))}, 1L AS {WEIGHT} FROM (SELECT *, {first} FROM"
         f" {quote(view)} WHERE {TRACKED_ID} >= {least}) WHERE {_IMAGE} = 1)"
     )
-    return Relation(sql, "files", "row ids are asked for", None, (view,))
+    return Relation(sql, "files", "row ids are requested", None, (view,))

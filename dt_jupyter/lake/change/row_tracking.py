@@ -1,8 +1,8 @@
-"""The change of a table with row tracking, read without Spark: of the files that came and went only
+"""The change of a table with row tracking, read without Spark: of the added and removed files only
 the rows that differ.
 
-A file that one updated row is in comes and goes whole. Its other rows have the same id and the same
-contents on both sides, so they are found, and left out, before anything is sent to Spark.
+A file with one updated row is removed and added as a whole. Its other rows have the same id and the
+same contents on both sides, so they are found, and left out, before anything is sent to Spark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-"""The column of a change's rows that has Delta's row ids, where they were asked for."""
+"""The column of a change's rows that has Delta's row ids, where they were requested."""
 _MATERIALIZED = "delta.rowTracking.materializedRowIdColumnName"
 
 
@@ -73,7 +73,7 @@ def _with_ids(scan: FeedScan, name: str, files: Sequence[Mapping[str, Any]]) -> 
 
 def _different(old: pa.Table, new: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Both without the rows that are surely the same, id and contents. Floats are compared by
-    their bits: what is left in although it is equal is no error. A row that an OPTIMIZE moved
+    their bits: what is left in although it is equal is not an error. A row that an OPTIMIZE moved
     within the interval may be on a side twice: then all are left in, and add up further on."""
     import numpy as np
     import pyarrow as pa

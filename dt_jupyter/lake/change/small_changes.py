@@ -25,12 +25,12 @@ _NESTED_ROWS = 150_000
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """What travels as Arrow: at most so many records (where known) and bytes of files."""
+    """What travels as Arrow: the most records (where known) and bytes of files."""
 
     rows: int = 150_000
     bytes: int = 64 << 20
     marked_bytes: int = 16 << 30
-    """Of files some of whose rows deletion vectors took: only columns that are asked for are
+    """Of files some of whose rows deletion vectors took: only columns that are requested are
     decoded, once for all that a process reads of the file."""
     taken_bytes: int = 256 << 20
     """Of the rows that they took, as an average one of the table has in files."""
@@ -44,9 +44,9 @@ def small_changes(
     small: Small,
     kept: KeptColumns | None = None,
 ) -> pa.Table | None:
-    """The columns of public rows that came and went in (after, upto], in any order, each with its
-    weight `__dt_w`: nothing is cancelled. None where Spark has to read them. `kept` has columns of
-    files that were decoded before."""
+    """The columns of public rows that were inserted and deleted in (after, upto], in any order,
+    each with its weight `__dt_w`: nothing is cancelled. None where Spark has to read them. `kept`
+    has columns of files that were decoded before."""
     hides = VISIBLE in log.metadata(upto).columns
     asked = [*columns, VISIBLE] if hides else columns
     rows = stored_changes(log, after, upto, asked, small, kept)

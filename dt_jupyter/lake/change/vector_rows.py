@@ -1,5 +1,5 @@
-"""Rows that came and went by deletion vectors: those in which the one that a file has differs from
-the one that it had. Of the file only the columns that are asked for are decoded."""
+"""Rows that were inserted and deleted by deletion vectors: those in which the one that a file has
+differs from the one that it had. Of the file only the columns that are requested are decoded."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The Delta log: its actions, checkpoints, and what stands at a version."""
+"""The Delta log: its actions, checkpoints, and the state at a version."""

@@ -30,7 +30,7 @@ def absolute_name(path: str, table: str) -> str:
 
 
 def absolute_vector(vector: Mapping[str, Any], table: str) -> dict[str, Any]:
-    """The descriptor of a deletion vector by the path of its file; one that lies in the log itself
+    """The descriptor of a deletion vector by the path of its file; one that is in the log itself
     as it is."""
     kind = vector.get("storageType", "u")
     if kind == "i":

@@ -35,8 +35,8 @@ class CommitFacts:
 
     `metadata` (and `feed`, whether the change data feed is on) are those in force after the
     commit; `loose_vectors`: a file with a deletion vector came or went as a whole, rather than
-    getting another vector; `marked_bytes` of files that got one, which came and went by that.
-    `table_id` and `schema` are set only by one that wrote the metadata. `transactions`:
+    getting another vector; `marked_bytes` of files that got one, and were removed and added by
+    that. `table_id` and `schema` are set only by one that wrote the metadata. `transactions`:
     application id → sequence.
     """
 
@@ -88,7 +88,7 @@ def read_actions(
 
 
 def _lines(file: Path | str, wanted: frozenset[str] | None) -> Iterator[bytes]:
-    """The lines of the wanted kinds, told by how they begin; one that is written unusually is
+    """The lines of the wanted kinds, recognized by how they begin; one that is written unusually is
     among them."""
     begins = None if wanted is None else _begins(wanted)
     empty = True
@@ -165,7 +165,8 @@ def file_key(action: Mapping[str, Any]) -> FileKey:
 
 @dataclass
 class NetFiles:
-    """Files that commits brought and took, by key; what came and went again is in neither."""
+    """Files that commits added and removed, by key; what was added and removed again is in
+    neither."""
 
     came: dict[FileKey, Mapping[str, Any]] = field(default_factory=dict)
     went: dict[FileKey, Mapping[str, Any]] = field(default_factory=dict)

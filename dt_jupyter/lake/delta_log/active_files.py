@@ -32,8 +32,8 @@ _Seal = tuple[int, int, int]
 
 
 class LiveFiles:
-    """The files of a table at its versions; keeps the last few, and goes on from the nearest. What
-    a checkpoint tells of their values takes much memory: it is there with `statistics` alone."""
+    """The files of a table at its versions; keeps the last few, and continues from the nearest.
+    What a checkpoint has of their values takes much memory: it is there with `statistics` alone."""
 
     def __init__(self, path: TablePath, *, statistics: bool = False) -> None:
         self.path: Path = local(path)
@@ -66,7 +66,7 @@ class LiveFiles:
             return self._known[seal, version][1]
 
     def _seal(self, version: int) -> _Seal:
-        """Tells a log from another one that took its place, and may have its inodes."""
+        """Distinguishes a log from another one that took its place, and may have its inodes."""
         try:
             found = os.stat(self._dir / commit_name(version))
             return found.st_ino, found.st_mtime_ns, found.st_size
@@ -104,8 +104,8 @@ def _age(action: Action) -> tuple[int, str]:
 
 
 def paths_of(action: Action) -> tuple[str, ...]:
-    """The files that an add, remove or cdc action stands on, relative to the table or absolute:
-    its data, and its deletion vector where that is a file of its own."""
+    """The files of an add, remove or cdc action, relative to the table or absolute:
+    its data, and its deletion vector where that is a separate file."""
     vector = action.get("deletionVector")
     data = unquote(action["path"])
     if not vector or vector.get("storageType", "u") == "i":
@@ -114,7 +114,7 @@ def paths_of(action: Action) -> tuple[str, ...]:
 
 
 def vector_file(vector: Mapping[str, Any]) -> str:
-    """Where a deletion vector lies (Delta protocol, deletion vector descriptors)."""
+    """Where a deletion vector is (Delta protocol, deletion vector descriptors)."""
     text = str(vector["pathOrInlineDv"])
     if vector.get("storageType", "u") == "p":
         return unquote(text)

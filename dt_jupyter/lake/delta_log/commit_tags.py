@@ -26,8 +26,8 @@ def mark_of(text: str | None) -> Mapping[str, Any]:
 
 @contextmanager
 def marked(spark: SparkSession, **mark: Any) -> Iterator[None]:
-    """The commits of the session within the block carry the mark, beside what they carry already;
-    text that the user put there is kept as `user`."""
+    """The commits of the session within the block carry the mark, in addition to what they carry
+    already; text that the user put there is kept as `user`."""
     text = spark.conf.get(_METADATA, None)
     there = mark_of(text) or ({"user": text} if text else {})
     with confs(spark, {_METADATA: json.dumps({**there, **mark})}):

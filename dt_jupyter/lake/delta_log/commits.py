@@ -17,7 +17,7 @@ MOST_REMEMBERED = 8 << 20
 _MOST_FILES = 100
 """Of a commit of more, the files are read again by those who ask."""
 _COMMIT, _METRIC, _FILE = 900, 60, 500
-"""Bytes of Python's objects, as measured, beside the texts in them."""
+"""Bytes of Python's objects, as measured, without the texts in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def in_commit_time(info: Mapping[str, object]) -> Timestamp | None:
 
 
 class Remembered:
-    """Commits by version, up to so many bytes. The newest versions stay: whoever goes through
-    more than fits, from old to new and again, finds those the second time."""
+    """Commits by version, up to a number of bytes. The newest versions stay: a reader that goes
+    through more than fits, from old to new and again, finds those the second time."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self.bytes = 0

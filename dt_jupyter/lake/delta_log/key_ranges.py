@@ -66,7 +66,7 @@ def _ranged(type_: pa.DataType) -> bool:
 
 def value_range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
     """The least and the greatest value, and whether one is NULL; None where file statistics do
-    not tell such values, or there is none."""
+    not have such values, or there is none."""
     import pyarrow.compute as pc
 
     try:
@@ -78,8 +78,8 @@ def value_range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
 
 
 def logged_range(low: Any, high: Any) -> tuple[Any, Any] | None:
-    """A range of values that holds those of a file whose statistics in the log tell of `low` and
-    `high`; None where they do not tell such values."""
+    """A range of values that holds those of a file whose statistics in the log have `low` and
+    `high`; None where they do not have such values."""
     if low is None or _far(low) or _far(high):
         return None
     if isinstance(low, datetime):  # file statistics hold timestamps cut to milliseconds

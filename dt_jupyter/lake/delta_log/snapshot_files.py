@@ -66,7 +66,7 @@ class TableSnapshot:
 
     def _deleted_rows(self) -> Mapping[str, int] | None:
         """By file name; None where a deletion vector cannot be read: counts are unknown then, and
-        whoever reads the rows fails by them."""
+        a reader of the rows fails."""
         import pyarrow as pa
         from deltalake.exceptions import DeltaError
 

@@ -40,17 +40,17 @@ from dt_jupyter.lake.paths import TablePath, local, require_openable
 from dt_jupyter.model import Timestamp
 
 _NEAR = 256
-"""A state is carried on by so many commits, rather than read from a checkpoint."""
+"""A state is advanced by up to this number of commits, rather than read from a checkpoint."""
 _PAST = 16
-"""So many stretches of older versions, each with one metadata, are remembered."""
+"""This number of ranges of older versions, each with one metadata, is remembered."""
 _ICT = "delta.enableInCommitTimestamps"
 _ICT_SINCE = "delta.inCommitTimestampEnablementVersion"
 
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """Files whose data came and went over a range of commits, as the log's own actions less their
-    statistics."""
+    """Files whose data was added and removed over a range of commits, as the log's own actions less
+    their statistics."""
 
     added: tuple[Mapping[str, Any], ...]
     removed: tuple[Mapping[str, Any], ...]
@@ -107,7 +107,7 @@ class TableLog:
         return self._look()
 
     def _update(self, version: int | None = None) -> None:
-        """Before the newest version is asked for, which None is: a folder of this disk has it."""
+        """Called before the newest version is read (None): a folder of this disk has it."""
 
     def _look(self) -> int:
         """The newest version of those in the folder."""
@@ -379,8 +379,9 @@ class TableLog:
             raise self._gone(version) from e
 
     def file_changes(self, first: int, last: int) -> FileChanges:
-        """The files whose data the commits first … last added and removed. What came and went
-        again within the range is left out; OPTIMIZE (dataChange = false) counts for nothing."""
+        """The files whose data the commits first … last added and removed. What was added and
+        removed again within the range is left out; OPTIMIZE (dataChange = false) counts for
+        nothing."""
         net = NetFiles()
         for _, files in self.files(first, last):
             for kind, body in files:
@@ -441,7 +442,7 @@ class TableLog:
         none elsewhere."""
 
     def bring_vectors(self, files: Iterable[Mapping[str, Any]]) -> None:
-        """As `bring` the files of their deletion vectors alone, however many there are."""
+        """As `bring` the files of their deletion vectors alone, of any number."""
 
     def files_written(self, version: int) -> tuple[str, ...]:
         """Paths, relative to the table, of the files that the commit brought: of rows, of changes
@@ -456,8 +457,8 @@ class TableLog:
 
     def size(self, version: int | None = None) -> TableSize:
         """Of a snapshot, by default the newest; its files are listed (delta-rs) where the commits
-        since the last one that was asked for do not tell. NotSupported for a table that is another
-        one to delta-rs, whether it lists it now or later."""
+        since the last one that was requested do not say. NotSupported for a table that is a
+        different one to delta-rs, whether it lists it now or later."""
         require_openable(self.path)
         self._update(version)
         with self._lock:

@@ -16,12 +16,12 @@ _COUNTED = frozenset(
     ("CREATE TABLE AS SELECT", "WRITE", "MERGE", "UPDATE", "DELETE", "OPTIMIZE",
      "STREAMING UPDATE", "FILES CAME")
 )  # fmt: skip
-"""Operations that add no file that is there already; others tell of one anew, as to track rows."""
+"""Operations that add no file that is there already; others list one again, as to track rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Files and bytes of a snapshot, and its rows where every file tells (else None)."""
+    """Files and bytes of a snapshot, and its rows if every file has a count (else None)."""
 
     files: int
     bytes: int
@@ -44,7 +44,7 @@ def _sum(rows: Sequence[int | None]) -> int | None:
 
 def carry_size(folder: Path, known: TableSize, first: int, last: int) -> TableSize | None:
     """The size after the commits first … last of a log's folder, from the one before them; None
-    where these do not tell. Raises FileNotFoundError and LogBroken."""
+    where these do not have it. Raises FileNotFoundError and LogBroken."""
     if last - first >= _MOST_COMMITS:
         return None
     size: TableSize | None = known

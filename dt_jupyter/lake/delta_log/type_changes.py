@@ -21,7 +21,7 @@ _WIDENED = {
     "float": frozenset(("double",)),
     "date": frozenset(("timestamp_ntz",)),
 }
-"""Delta's type widening, beside that to and among decimals: no value changes."""
+"""Delta's type widening, except to and among decimals: no value changes."""
 
 
 class TypeChange(IntEnum):
@@ -37,7 +37,7 @@ class TypeChange(IntEnum):
 
 
 def column_change(old: _Field, new: _Field) -> TypeChange:
-    """Between two fields of a schema's JSON, names apart."""
+    """Between two fields of a schema's JSON, except for names."""
     if old["metadata"].get(COLLATIONS) != new["metadata"].get(COLLATIONS):
         return TypeChange.OTHER
     return _type_change(old["type"], new["type"])

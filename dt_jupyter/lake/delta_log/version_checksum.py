@@ -1,4 +1,4 @@
-"""The checksum of a version that Spark's commits leave beside them: from it Delta knows a table's
+"""The checksum of a version that Spark's commits leave next to them: from it Delta knows a table's
 metadata and protocol without a job over the log. Commits that are not Spark's get one here.
 
 Source: Delta's protocol, "Version Checksum File". Readers do without a file that is torn or absent,
@@ -27,8 +27,8 @@ def checksum_name(version: int) -> str:
 
 
 def write_checksum(log: TableLog, version: int) -> None:
-    """Puts the checksum of a commit that was just made beside it. What fails here is told in the
-    log: the commit stands, and is read all the same."""
+    """Writes the checksum of a new commit next to it. What fails here is
+    logged: the commit is valid, and is read all the same."""
     try:
         if (text := checksum_text(log, version)) is not None:
             _put(log.path, version, text)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def write_checkpoint(
     folder: Path, state: TableState, files: Iterable[Mapping[str, Any]] | None = None
 ) -> str:
-    """The classic checkpoint of a state in a log's folder, whole or not at all, and what tells
-    Spark of it; `files` are the adds where they are others than the state's. Its name. Delta
+    """The classic checkpoint of a state in a log's folder, whole or not at all, and the file that
+    shows it to Spark; `files` are the adds where they differ from the state's. Its name. Delta
     protocol, "Checkpoints"."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -16,7 +16,7 @@ from dt_jupyter.lake.delta_log.table_log import TableLog
 from dt_jupyter.lake.files.listing import DataFile
 
 WHOLE_EVERY = 100
-"""So many versions after the last one, a version tells the whole list."""
+"""This number of versions after the last one, a version has the whole list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ FileList = Mapping[str, Recorded]
 
 @dataclass(frozen=True)
 class ListChange:
-    """Files that came, and those that are others now, each with what happened to it."""
+    """Files that came, and those that have changed, each with what happened to it."""
 
     came: tuple[str, ...] = ()
     others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
-        """What is to be said of the files that are others; empty where there are none."""
+        """The sentence about the files that have changed; empty where there are none."""
         if not self.others:
             return ""
         path, what = next(iter(sorted(self.others.items())))

@@ -1,4 +1,4 @@
-"""The Delta log that stands for the files of a source: made, and carried on by a version."""
+"""The Delta log that represents the files of a source: created, and extended by a version."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StoredFile:
 
 def storable_fields(schema: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """The columns of a Spark schema (its JSON) as a log has them; None where Delta has no form of
-    one, or tells two of them apart by case only."""
+    one, or distinguishes two of them by case only."""
     fields: list[dict[str, Any]] = allow_nulls(strip_metadata(schema["fields"]))
     names = {f["name"].lower() for f in fields}
     try:
@@ -109,7 +109,7 @@ def carry_on(
     millis: int,
 ) -> int:
     """The next version: `files` is the list after it, `stored` what the log gets, `taken` the
-    paths in its folder that it loses; with a `reason` it is no continuation of the one before.
+    paths in its folder that it loses; with a `reason` it does not continue the one before.
     FileExistsError where another program was faster."""
     version = log.version() + 1
     whole = version % WHOLE_EVERY == 0
@@ -134,7 +134,7 @@ def _checkpoint(folder: Path) -> None:
     DeltaTable(folder).create_checkpoint()
 
 
-# -- what it stands on -----------------------------------------------------------------------------
+# -- what it is based on ---------------------------------------------------------------------------
 
 
 def new_batch(folder: Path) -> str:

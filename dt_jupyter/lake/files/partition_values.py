@@ -17,7 +17,7 @@ _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
 class WrongValue(LakeError):
-    """A folder whose value is none of its column's type."""
+    """A folder whose value does not have its column's type."""
 
 
 def partition_names(path: str) -> tuple[str, ...]:

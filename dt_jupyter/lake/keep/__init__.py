@@ -1,1 +1,1 @@
-"""What is kept of the past: retention, hard links, VACUUM, and logs that are mended."""
+"""What is kept of the past: retention, hard links, VACUUM, and logs that are repaired."""

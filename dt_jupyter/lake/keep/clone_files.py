@@ -1,4 +1,4 @@
-"""Versions of a table made another table: a log of its own over the same files, as hard links.
+"""Versions of a table made another table: a separate log over the same files, as hard links.
 
 The clone takes space only for what either of the two writes later, and neither's VACUUM, DROP or
 log clean-up reaches the other.

@@ -25,8 +25,8 @@ _MOST_BYTES = 64 << 20
 @dataclass
 class Contents:
     """Looks for the files of tables, once for each version; then one `stat` of a table's folder
-    tells that none of them came or went. On other storage, where that tells nothing, each file is
-    looked for once: whoever reads one that goes later is told. Threads may share it."""
+    shows that none of them was added or removed. On other storage, where that shows nothing, each
+    file is looked for once: reading one that is deleted later fails. Threads may share it."""
 
     now_nanos: Callable[[], int] = time.time_ns
     _whole: dict[Path, tuple[int, int]] = field(default_factory=dict)

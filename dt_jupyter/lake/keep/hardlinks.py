@@ -1,7 +1,7 @@
-"""Versions of a table put aside as hard links: no VACUUM, log clean-up or DROP reaches them.
+"""Versions of a table stored as hard links: no VACUUM, log clean-up or DROP reaches them.
 
-The copy is a Delta table of its own, the log included, so it is read like any other; it takes
-space only for what is deleted from the table meanwhile.
+The copy is a separate Delta table, the log included, so it is read like any other; it takes
+space only for what is deleted from the table later.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIDECARS = "_sidecars"
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A copy of the versions `first` … `last` in `folder`: so many files of data."""
+    """A copy of the versions `first` … `last` in `folder`: with `files` files of data."""
 
     folder: Path
     first: int

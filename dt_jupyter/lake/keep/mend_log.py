@@ -2,7 +2,7 @@
 on from where it ended, without the versions that are lost.
 
 A version that others have seen never means other rows later: the lost ones hold a file that is not
-there, so that they cannot be read, and whoever stands on one has to begin anew.
+there, so that they cannot be read, and a reader that has used one has to start again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ASIDE = ".broken"
 
 
 def require_whole(log: TableLog) -> None:
-    """LogBroken, TableGone where the newest version cannot be read to its last action; looks at the
+    """LogBroken, TableGone where the newest version cannot be read to its last action; reads the
     commits since the newest checkpoint."""
     log.metadata()
     folder, newest = log.path / "_delta_log", log.version()
@@ -69,7 +69,7 @@ def _checkpoint_reads(folder: Path, files: tuple[str, ...]) -> bool:
 
 
 def cut(path: TablePath, aside: Path) -> None:
-    """The table as it was at the newest version that can be read. What cannot be read stays beside
+    """The table as it was at the newest version that can be read. What cannot be read stays next to
     it under other names; where nothing can, the whole table is at `aside`."""
     table = local(path)
     if find_mounted(table) is not None:  # a log that others read, too, is not cut

@@ -16,7 +16,7 @@ from dt_jupyter.lake.paths import data_file, is_uri
 from dt_jupyter.model import Timestamp
 
 OLD_SECONDS = 86_400.0
-"""Files of younger changes are looked for where the log tells of a VACUUM, and else not."""
+"""Files of younger changes are looked for if the log has a VACUUM, and else not."""
 _FILES = frozenset(("add", "remove", "cdc"))
 
 
@@ -35,8 +35,8 @@ def reads_feed(plan: ChangePlan) -> bool:
 
 
 def _at_risk(log: TableLog, plan: Added | Feed | FileDiff, now: Timestamp) -> bool:
-    """By the log alone: a VACUUM is told of since, or the change is so old that one that is not
-    told of may have been."""
+    """By the log alone: a VACUUM is logged since, or the change is so old that one that is not
+    logged may have been."""
     facts = log.commits(plan.first - 1, log.version())
     old = now.since(facts[0].time) > OLD_SECONDS
     return old or any(f.operation.startswith("VACUUM") for f in facts)
@@ -48,8 +48,8 @@ def gone_from_change(
     """What is to be said of a file that the change is read from and that is gone; None: all are
     there.
 
-    It is read as the change data feed, or from the files that came and went, or, for
-    `first_images`, from all files that came.
+    It is read as the change data feed, or from the files that were added and removed, or, for
+    `first_images`, from all files that were added.
     """
     if not isinstance(plan, Added | Feed | FileDiff):
         return None

@@ -11,7 +11,7 @@ _DEFAULTS = {DELETED_FILES: "interval 7 days", LOG: "interval 30 days"}
 
 
 def retention(log: TableLog, property: str, name: object) -> float:
-    """The seconds of one of the two. DT-4110 for what cannot be read: nobody knows then what the
+    """The seconds of one of the two. DT-4110 for what cannot be read: then it is unknown what the
     table was to keep."""
     text = log.properties().get(property, _DEFAULTS[property])
     try:

@@ -53,7 +53,8 @@ class VacuumPlan:
 def plan_vacuum(
     log: TableLog, holds: Sequence[Held], cutoff: Timestamp, now: Timestamp
 ) -> VacuumPlan:
-    """What no version since `cutoff` needs and nobody holds. Reads the log and lists the folder."""
+    """What no version since `cutoff` needs and nothing holds. Reads the log and lists the
+    folder."""
     newest = log.version()
     live = {p for a in LiveFiles(log.path).at(newest) for p in paths_of(a)}
     recent = now.plus(-UNCOMMITTED_SECONDS)
@@ -82,8 +83,8 @@ def run_vacuum(plan: VacuumPlan) -> None:
 
 
 def _since(log: TableLog, cutoff: Timestamp, recent: Timestamp) -> tuple[set[str], set[str]]:
-    """The files that versions current at `cutoff` or later need beside the newest, and those that
-    commits since `recent` name."""
+    """The files that versions current at `cutoff` or later need in addition to the newest, and
+    those that commits since `recent` name."""
     retained: set[str] = set()
     named: set[str] = set()
     folder = log.path / "_delta_log"

@@ -74,7 +74,7 @@ class SmallTables:
         return found
 
     def expected_bytes(self, log: TableLog, version: int, columns: Sequence[str]) -> int | None:
-        """About the memory of the columns of a snapshot; None where its log does not tell, or
+        """About the memory of the columns of a snapshot; None where its log does not have it, or
         Spark has to read it."""
         import pyarrow as pa
 
@@ -121,7 +121,7 @@ class SmallTables:
         among: pa.Table | None = None,
     ) -> pa.Table | None:
         """The rows of a snapshot, whatever its size, whose column `key` (of `selecting_columns`) is
-        one of the values, and with `nulls` those where it is NULL; of rows that are none of `among`
+        one of the values, and with `nulls` those where it is NULL; of rows that are not in `among`
         some may be left out. None where there are too many values or rows, or delta-rs does not
         read the table as Spark does."""
         import pyarrow as pa
@@ -187,7 +187,7 @@ class SmallTables:
     def _kept_files(
         self, log: TableLog, version: int, columns: Sequence[str]
     ) -> VersionFiles | None:
-        """The files of a snapshot of which these columns may be kept. Raises as
+        """The files of a snapshot whose columns may be cached. Raises as
         `KeptColumns.rows` does."""
         metadata = log.metadata(version)
         if not metadata.is_plain:
@@ -241,7 +241,7 @@ class SmallTables:
         return files.rows * width <= self.table_bytes
 
     def _keep(self, key: _Key, rows: pa.Table) -> None:
-        """A table is asked for at both ends of a change, and not at older ones again."""
+        """A table is requested at both ends of a change, and not at older ones again."""
         self._kept.put(key, rows, table_bytes(rows))
         alike = sorted((k for k in self._kept if k[:2] == key[:2] and k[3] == key[3]), key=_age)
         for old in alike[:-_ENDS]:

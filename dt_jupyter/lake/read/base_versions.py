@@ -1,5 +1,5 @@
 """Rows of a version by those of a version before it and what changed since: a writer that makes
-files anew for a few of their rows leaves nothing of what was kept of them, but the old files' rows
+files again for a few of their rows makes what was cached of them useless, but the old files' rows
 are the new ones', less and plus the change."""
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _CHUNKS = 16
 _NEW_SHARE = 0.01
 """A version with so few of its bytes in new files is read as it is, and the next base."""
 _CHANGED_SHARE = 0.05
-"""Of a table's rows so many may change before a later version is its base."""
+"""The share of a table's rows that may change before a later version is its base."""
 _CACHED_SHARE = 0.5
-"""Of a base's bytes so many are in files with columns on the disk, or another base is made."""
+"""If less than this share of a base's bytes is in files with columns on the disk, another base is
+made."""
 _MOST_CHANGES = Small(rows=1_000_000, bytes=256 << 20)
 
 _ChangesKey = tuple[int, tuple[str, ...], int]
@@ -42,14 +43,15 @@ _ChangesKey = tuple[int, tuple[str, ...], int]
 
 @dataclass
 class _Base:
-    """The version whose files are read; `log_rows` tells its log from another in its place."""
+    """The version whose files are read; `log_rows` distinguishes its log from another in its
+    place."""
 
     files: VersionFiles
     metadata: Metadata
     log_rows: KeptRows
     near: dict[int, bool] = field(default_factory=dict)
     asked: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    """For columns, the versions whose changes were asked for last."""
+    """For columns, the versions whose changes were requested last."""
     number: int = field(default_factory=count().__next__)
     """No other base has it."""
 
@@ -59,7 +61,7 @@ class _Base:
 
     @cached_property
     def most(self) -> Small:
-        """So many changes of it are few."""
+        """Up to this number of changes of it are few."""
         rows = min(_MOST_CHANGES.rows, int(_CHANGED_SHARE * self.files.rows))
         return replace(_MOST_CHANGES, rows=rows)
 
@@ -210,7 +212,7 @@ class BaseVersions:
         most_rows: int,
     ) -> pa.Table | None:
         """None where there are too many. LakeError where the base does not have a row that went
-        since: then the feed does not tell the table's life."""
+        since: then the feed is not the table's history."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMN_BYTES = 750
-"""What a column takes beside its values: measured with tables of 10 to 200 columns."""
+"""What a column takes in addition to its values: measured with tables of 10 to 200 columns."""
 TEXT_BYTES = 32
 """What a text is taken to need."""
 PLACE_BYTES = 4
-"""A text's place in a dictionary takes so many."""
+"""Bytes of a text's place in a dictionary."""
 _PLACES_OF_1_BYTE = 127
 SHORT = -(2**31), 2**31 - 1
 """Integers from the one to the other are kept in four bytes."""
@@ -49,7 +49,7 @@ def packed_type(type_: pa.DataType) -> pa.DataType:
 
 
 def unpack(values: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Values as they are asked for: without a dictionary, and decimals in Spark's own type."""
+    """Values as they are requested: without a dictionary, and decimals in Spark's own type."""
     import pyarrow as pa
 
     if isinstance(values, pa.DictionaryArray):

@@ -1,5 +1,5 @@
 """Decoded columns on this machine's disk, for the first refresh of the next process: written in the
-background when nothing else is read, and mapped into memory where they are asked for."""
+background when nothing else is read, and mapped into memory where they are requested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_BYTES = 1 << 20
 _PENDING_BYTES = 256 << 20
 """More is not held for the writer: what does not fit is decoded again by the next process."""
 _LOOKED_BYTES = 64 << 20
-"""Others write too: after so many bytes what all files take is counted again."""
+"""Others write too: after this number of bytes the size of all files is counted again."""
 _QUIET_SECONDS = 0.5
 """The writer waits until nothing was read for so long, or half of what may wait does."""
 _log = logging.getLogger("dt_jupyter.lake")
@@ -47,7 +47,7 @@ class DiskCache:
     """Versions by table, to be written down."""
     _bytes: int = 0
     _room: int = 0
-    """So many bytes are written before the folder is looked at again."""
+    """This number of bytes is written before the folder is measured again."""
     _swept: bool = False
     _looked: bool = False
     _quiet_at: float = 0.0
@@ -60,7 +60,7 @@ class DiskCache:
         self._on = self.most_bytes >= _LEAST_BYTES
 
     def find(self, key: ColumnKey, rows: int) -> CachedValues | None:
-        """The values of a key of so many rows, in mapped memory; None where there are none."""
+        """The values of a key of `rows` rows, in mapped memory; None where there are none."""
         if not self._on or rows < _LEAST_ROWS:
             return None
         self._quiet_at = monotonic() + _QUIET_SECONDS
@@ -78,7 +78,7 @@ class DiskCache:
         return found
 
     def _is_own(self) -> bool:
-        """Whether the folder may be read; looked at once."""
+        """Whether the folder may be read; checked once."""
         if not self._looked:
             try:
                 self._files.require_own()
@@ -107,7 +107,7 @@ class DiskCache:
         return self._files.base_of(table) if self._on else None
 
     def keep_base(self, table: str, version: int, size: int) -> None:
-        """Writes down a version of a table of so many bytes, later, in a thread."""
+        """Records a version of a table of `size` bytes, later, in a thread."""
         if self._on and size >= _LEAST_BYTES:
             with self._ready:
                 self._bases[table] = version
@@ -188,7 +188,7 @@ class DiskCache:
             room = self._files.make_room(self.most_bytes, values.nbytes)
             self._room = min(room, max(_LOOKED_BYTES, values.nbytes))
         if values.nbytes <= self._room:
-            with suppress(FileNotFoundError):  # the folder was removed meanwhile
+            with suppress(FileNotFoundError):  # the folder was removed
                 self._room -= self._files.store(key, values)
 
     def _write_bases(self, bases: Mapping[str, int]) -> None:

@@ -1,5 +1,5 @@
 """Decoded columns as files in a folder of this user: an Arrow IPC file each, which is mapped into
-memory, and a trailer that tells whole files of their own name from all others."""
+memory, and a trailer by which complete files with the right name are recognized."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TRAILER = struct.Struct("<QI16s8s")
 _MAGIC = b"DTCOLUMN"
 _SUFFIX = ".arrow"
 _FREE_SHARE = 0.1
-"""Of the disk's free bytes, and those that are taken already, so many may be taken."""
+"""The share of the disk's free bytes, and those that are taken already, that may be taken."""
 _DRAFT_SECONDS = 3600
 """An older draft is of a process that ended."""
 _BASE_SECONDS = 30 * 24 * 3600
@@ -49,7 +49,7 @@ class DamagedFile(Exception):
 
 @dataclass(frozen=True)
 class ColumnFolder:
-    """Files of columns by their keys, those of a data file in a folder of their own. Processes
+    """Files of columns by their keys, those of a data file in one folder. Processes
     share it; each may remove any file at any time. All methods raise OSError."""
 
     path: Path

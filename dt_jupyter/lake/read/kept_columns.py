@@ -38,23 +38,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILES_PER_BYTE = 4
-"""So many bytes of files for one of some columns of theirs are looked at, and of nested columns so
-many in memory are expected for one in files."""
+"""This number of bytes of files for one of some of their columns is searched, and of nested columns
+this number in memory is expected for one in files."""
 _LOOKED_UP_BYTES = 16 << 20
 _LOOKED_UP_ROWS = 20_000
 _SEARCHED = 20_000
-"""Of so many columns of row groups it is known how often they were looked through."""
+"""The number of columns of row groups whose searches are counted."""
 _PARALLEL_ROWS = 200_000
 _INDEXED_ROWS = 20_000
 _INDEXED_AFTER = 2
-"""A column is sorted when it has been looked through so many times for keys."""
+"""A column is sorted when it has been searched this number of times for keys."""
 _SORTING_COST = 8
-"""To sort a column takes as long as to look through so many of its length: no more is spent on
+"""Sorting a column takes as long as searching this number of its length: no more is spent on
 sorting than on looking, so that no refresh waits for all columns of a large table."""
 _FEW_KEYS = 8
-"""So many times as many values are looked through faster by their order."""
+"""This many times more values are searched faster by their order."""
 _MAPPED_BYTES = 2_048
-"""What a column in mapped memory takes beside the pages, which the system gives and takes."""
+"""What a column in mapped memory takes in addition to the pages, which the system gives and
+takes."""
 _MAPPINGS = 10_000
 """A process may have 65,530 by Linux's default."""
 
@@ -240,8 +241,8 @@ class KeptColumns:
         constants: Constants,
         columns: Sequence[str],
     ) -> list[pa.Array]:
-        """The values of a row group, read where they are not kept; texts of which there are few
-        are places in a dictionary."""
+        """The values of a row group, read where they are not kept; texts with few distinct values
+        are indexes in a dictionary."""
         import pyarrow as pa
 
         footer, rows = file.footer, file.footer.rows[group]
@@ -268,7 +269,7 @@ class KeptColumns:
         return [found[n] if n in found else pa.repeat(constants[n], rows) for n in columns]
 
     def _cached(self, key: ColumnKey, rows: int) -> CachedValues | None:
-        """Values of so many rows that are in memory, or can be mapped into it."""
+        """Values of `rows` rows that are in memory, or can be mapped into it."""
         found = self._values.get(key)
         if found is None:
             found = self._mapped.get(key)

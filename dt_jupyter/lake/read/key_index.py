@@ -1,4 +1,4 @@
-"""The places of a column's values in their order: few values are found without a look at all."""
+"""The places of a column's values in their order: few values are found without a scan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """`values` in order, less NULLs; `places`: where each of them is, None where they lie so."""
+    """`values` in order, less NULLs; `places`: where each of them is, None where they are so."""
 
     values: np.typing.NDArray[np.integer]
     places: np.typing.NDArray[np.uint32] | None

@@ -1,5 +1,5 @@
 """By which column a table need be read least for some rows: a declared key, a date, whatever the
-table happens to lie by."""
+table happens to be ordered by."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MOST = 0.5
 def narrowest_range(
     files_of: Callable[..., Sequence[LiveFile]], metadata: Metadata, rows: pa.Table
 ) -> KeyRange | None:
-    """What `rows` meet and most of the table's bytes do not, by the bounds in its log; `files_of`
-    lists its files with those of some columns. None where no column tells that much."""
+    """What `rows` match and most of the table's bytes do not, by the bounds in its log; `files_of`
+    lists its files with those of some columns. None where no column is that selective."""
     ranges = ranges_of(metadata, rows)
     if not ranges:
         return None
@@ -34,7 +34,7 @@ def narrowest_range(
 
 
 def ranges_of(metadata: Metadata, rows: pa.Table | None) -> list[KeyRange]:
-    """What `rows` meet of each column whose bounds are told as they are."""
+    """What `rows` match of each column with exact bounds."""
     if rows is None:
         return []
     names = {f["name"] for f in metadata.fields if plain_type(f) in _RANGED}

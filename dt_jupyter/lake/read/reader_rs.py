@@ -33,7 +33,7 @@ def read_snapshot(
     count: int | None = None,
     where: str | None = None,
 ) -> pa.Table:
-    """The columns of a schema (of `arrow_schema`); `count`: so many rows, whichever, and those of
+    """The columns of a schema (of `arrow_schema`); `count`: any `count` rows, and those for
     which the column `where` is true.
 
     Raises NotSupported, DeltaError, ArrowException and OSError.

@@ -1,5 +1,5 @@
 """The rows of a version in an order that never changes, a bounded range at a time, read from the
-files themselves: neither Spark nor a second look at what was read before."""
+files themselves: without Spark, and without reading anything twice."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class RowRanges:
         self._vector: tuple[int, pa.BooleanArray | None] = (-1, None)
 
     def end_of(self, start: RowPlace, rows: int, bytes_: int) -> RowPlace | None:
-        """Where a range ends that begins at a place, of at most so many rows and about so many
+        """Where a range ends that begins at a place, of at most `rows` rows and about `bytes_`
         bytes; None: at the end of the table."""
         row = start.row
         for number in range(start.file, len(self._files)):
@@ -95,7 +95,7 @@ class RowRanges:
 
     def read(self, start: RowPlace, end: RowPlace | None) -> Iterator[pa.Table]:
         """The rows from a place to another one, None: all of the rest. Ranges that follow one
-        another go on where the one before stopped."""
+        another continue where the one before stopped."""
         if self._at != start:
             self._at, self._rest, self._left = start, self._stream(start), None
         with _as_lake_errors():
@@ -177,7 +177,7 @@ class RowRanges:
 
 
 def _rows_alone(count: int) -> pa.Table:
-    """So many rows without a column."""
+    """A number of rows without a column."""
     import pyarrow as pa
 
     return pa.table({"": pa.nulls(count)})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILES = 200
-"""Of a table with timestamps the footers of all files are looked at: no more of them than this."""
+"""Of a table with timestamps the footers of all files are read: no more of them than this."""
 
 
 def head(log: TableLog, count: int, columns: Sequence[str] = ()) -> pa.Table | None:

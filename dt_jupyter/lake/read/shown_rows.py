@@ -16,7 +16,7 @@ def hides_rows(log: TableLog, version: int | None = None) -> bool:
 
 def count_shown_rows(log: TableLog, columns: KeptColumns, version: int | None = None) -> int | None:
     """The rows that a query of a table gives at a version, by default the newest; None where the
-    log does not tell, or a file is not read without Spark. Raises LakeError."""
+    log does not show it, or a file is not read without Spark. Raises LakeError."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The files of a table's versions, and what each says of itself."""
+"""The files of a table's versions, and the footer of each."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 TIMED_TYPES = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TABLES = 256
-"""Of so many tables what is kept is told apart."""
+"""The number of tables whose cached files are tracked separately."""
 _FOOTER_BYTES = 10
 """In memory a footer takes 9 to 12 times its bytes in the file: measured with 3 to 2,000 columns, 1
 and 4 row groups."""
 _VERSIONS = 4
-"""Of so many versions of a table that were asked for last the files are known."""
+"""The files of this number of the last requested versions of a table are known."""
 
 DataFileKey = tuple[str, int, int, int]
 """Path, inode, time and size: a path that another file has taken is another key."""
@@ -52,7 +52,7 @@ _Vectors: TypeAlias = "tuple[tuple[_VectorKey, pa.BooleanArray], ...]"
 
 @dataclass(frozen=True)
 class FileFooter:
-    """What a file says of itself; `rows` of each row group."""
+    """The footer of a file; `rows` of each row group."""
 
     key: DataFileKey
     metadata: pq.FileMetaData
@@ -90,7 +90,7 @@ class FileFooter:
         return low is not None and bool(low <= range_.high and high >= range_.low)
 
     def has_few_values(self, group: int, stored: str) -> bool:
-        """Whether the values of a row group are told by a dictionary of few."""
+        """Whether the values of a row group are in a small dictionary."""
         column = self.metadata.row_group(group).column(self.places[stored])
         small = column.total_uncompressed_size < PLACE_BYTES * self.rows[group]
         return bool(small and column.has_dictionary_page)
@@ -112,7 +112,7 @@ class FileFooter:
         return max(size, TEXT_BYTES * self.rows[group]) if column.has_dictionary_page else size
 
     def _bounds(self, group: int, stored: str) -> tuple[Any, Any, bool] | None:
-        """None where they are not told; (None, None, True): all are NULL."""
+        """None where they are missing; (None, None, True): all are NULL."""
         if stored not in self.places:
             return None
         told = self.metadata.row_group(group).column(self.places[stored]).statistics
@@ -173,7 +173,7 @@ class VersionFile(FileRows):
 
 @dataclass(frozen=True)
 class VersionFiles:
-    """The files of a table at a version. What asks for more than their `bytes` looks at each of
+    """The files of a table at a version. What needs more than their `bytes` opens each of
     them, once, and raises ArrowException and OSError."""
 
     log: TableLog
@@ -187,7 +187,7 @@ class VersionFiles:
 
     @property
     def held_bytes(self) -> int:
-        """About the memory of what it holds when it has looked at its files."""
+        """About the memory of what it holds when it has opened its files."""
         return ACTION_BYTES * len(self.actions) + sum(f.bytes for f in self.footers)
 
     @property
@@ -212,13 +212,13 @@ class VersionFiles:
 
 @dataclass
 class KnownFiles:
-    """Logs, footers and deletion vectors that were read; `forget` is told the path of each file
-    that only versions had that nobody asks for any more. Threads share it."""
+    """Logs, footers and deletion vectors that were read; `forget` is called with the path of each
+    file that only versions had that are not requested any more. Threads share it."""
 
     memory: CacheMemory
     forget: Callable[[str], None]
     _asked: OrderedDict[str, dict[int, frozenset[str]]] = field(default_factory=OrderedDict)
-    """The files of the versions of each table that were asked for last."""
+    """The files of the versions of each table that were requested last."""
     _held: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Versions that stay, by table."""
 
@@ -236,8 +236,8 @@ class KnownFiles:
         )
 
     def at(self, log: TableLog, version: int, *, statistics: bool = False) -> VersionFiles:
-        """The files of a version, for whoever changes them with all that the log tells of their
-        values. LakeError where the log does not reach it."""
+        """The files of a version, for a writer that changes them, with all that the log has of
+        their values. LakeError where the log does not reach it."""
         found = self.list(log, version, statistics=statistics)
         log.bring(found)
         log.kept.share(self._feeds)
@@ -252,7 +252,7 @@ class KnownFiles:
         return VersionFiles(log, version, found, self._footer)
 
     def list(self, log: TableLog, version: int, *, statistics: bool = False) -> Sequence[Action]:
-        """The actions of a version's files, which are not looked at. Raises as `at`."""
+        """The actions of a version's files, which are not opened. Raises as `at`."""
         key = str(log.path), statistics
         known = self._logs.get(key) or LiveFiles(log.path, statistics=statistics)
         found = known.at(version)
@@ -265,7 +265,7 @@ class KnownFiles:
             found.clear()
 
     def _gone_with(self, log: TableLog, version: int, actions: Sequence[Action]) -> frozenset[str]:
-        """Which files only versions had that nobody asks for any more, now that one asks for this.
+        """Which files only versions had that are not requested any more, now that this one is.
         The caller holds the lock."""
         asked = self._asked.get(str(log.path), {})
         put(self._asked, str(log.path), asked, _TABLES)
@@ -278,7 +278,7 @@ class KnownFiles:
         return asked.pop(min(others)).difference(*asked.values())
 
     def hold(self, files: VersionFiles) -> None:
-        """What is kept of a version's files stays, whichever others are asked for; of another
+        """What is cached of a version's files stays, whatever others are requested; of another
         version of the table no longer."""
         with self._lock:
             put(self._held, str(files.log.path), files.version, _TABLES)
@@ -289,7 +289,7 @@ class KnownFiles:
             yield self._version_file(files.log.path, footer, action)
 
     def file_of(self, table: Path, action: Action) -> VersionFile:
-        """One file of the table, as an action of its log tells of it. Raises as `live`."""
+        """One file of the table, from an action of its log. Raises as `live`."""
         footer = self._footer(data_file(table, unquote(action["path"])))
         return self._version_file(table, footer, action)
 

@@ -68,7 +68,7 @@ class WantedRows:
 
     @cached_property
     def digest(self) -> bytes:
-        """The same for the same values, in whichever order."""
+        """The same for the same values, in any order."""
         import pyarrow.compute as pc
 
         values = self.values.take(pc.sort_indices(self.values))

@@ -1,1 +1,1 @@
-"""Tables that lie on no disk of this machine: their files as Hadoop has them, their logs copied."""
+"""Tables that are on no disk of this machine: their files as Hadoop has them, their logs copied."""

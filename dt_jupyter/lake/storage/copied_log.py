@@ -2,7 +2,7 @@
 
 A commit never changes, so it is copied once. Its files are named there by where they are, as in a
 shallow clone's log: Spark reads the folder as a table, of the same versions at the same times, and
-fetches the rows from where they lie. Nothing is ever written to the table.
+fetches the rows from their place. Nothing is ever written to the table.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ COPIED_PLACE = "place.json"
 _COPY = ".copy.lock"
 _READERS = 8
 _KEPT_TIMES = 8
-"""So many times the bytes that are fetched at most are kept: of the files that were read last."""
+"""This many times the bytes that are fetched at most are kept, of the files that were read last."""
 _TRIES = 4
-"""To copy a log that changes meanwhile otherwise than by commits."""
+"""Attempts to copy a log that changes at the same time otherwise than by commits."""
 _CHECKPOINT_EVERY = 50
-"""Commits of the copy since its last checkpoint: Spark reads so many at most."""
+"""Commits of the copy since its last checkpoint: Spark reads this number at most."""
 _DRAFT_SECONDS = 3600.0
 PUBLISHED_AT = "publishedTimestamp"
 """In a commit's info: the one time, in milliseconds, of all commits of a transaction, which no
@@ -59,9 +59,9 @@ _NAMES_FILES = (b'{"add"', b'{"remove"', b'{"cdc"')
 
 
 class CopiedLog(TableLog):
-    """The copy in `folder`, which is brought up to date whenever the newest version is asked for;
-    `place` is where the table lies. Files of `most_fetched` bytes are fetched to be read here.
-    Raises StorageFailed beside what any log raises."""
+    """The copy in `folder`, which is brought up to date whenever the newest version is requested;
+    `place` is where the table is. Files of `most_fetched` bytes are fetched to be read here.
+    Raises StorageFailed in addition to what any log raises."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class CopiedLog(TableLog):
         return self._storage.uri(self.place)
 
     def _copy_all(self) -> int:
-        """The newest version of a copy that is made anew, here or by another process."""
+        """The latest version of a copy that is recreated, here or by another process."""
         listed = self._list_remote()  # before there is a folder for what may be no table
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with file_lock(self.path.with_name(f".{self.path.name}{_COPY}"), str(self.path)):
@@ -215,7 +215,7 @@ class CopiedLog(TableLog):
                 self._copy_first(folder, listed, oldest)
             with ThreadPoolExecutor(_READERS) as readers:
                 list(readers.map(copy, range(oldest, newest + 1)))
-        except FileNotFoundError:  # cleaned up meanwhile, or another table's
+        except FileNotFoundError:  # cleaned up, or another table's
             return False
         _checkpoint(folder, newest)
         sync([folder])
@@ -234,7 +234,7 @@ class CopiedLog(TableLog):
 
     @contextmanager
     def _copied(self, folder: Path, commit: RemoteFile) -> Iterator[Path]:
-        """A commit as the copy has it, in a file beside what `folder` has."""
+        """A commit as the copy has it, in a file next to what `folder` has."""
         draft = folder / f".{commit.name}.{uuid.uuid4().hex}.tmp"
         try:
             self._storage.fetch(f"{self._remote}/{commit.name}", draft)
@@ -250,7 +250,7 @@ class CopiedLog(TableLog):
             drop_draft(draft)
 
     def _copy_first(self, folder: Path, listed: Iterable[str], oldest: int) -> None:
-        """The oldest checkpoint from which the commits go on, as one file."""
+        """The oldest checkpoint from which the commits continue, as one file."""
         known = checkpoints(n for n in listed if ".checkpoint." in n)
         version = min((c for c in known if c >= oldest - 1), default=None)
         if version is None:
@@ -278,7 +278,7 @@ class CopiedLog(TableLog):
 
 
 def read_copied_place(folder: Path) -> str:
-    """Where the table lies whose log a folder has the copy of."""
+    """Where the table is whose log a folder has the copy of."""
     return str(json.loads((folder / COPIED_PLACE).read_text("utf-8"))["place"])
 
 
@@ -322,13 +322,13 @@ def _copied_time(copy: Path) -> int:
 
 def _time_of_copy(commit: RemoteFile) -> int:
     """The time of the original in nanoseconds. Logs are read to the millisecond, and object stores
-    tell whole seconds: what is less tells it by its size from another one in its place."""
+    have whole seconds: the rest distinguishes it by its size from another one in its place."""
     return commit.millis * 1_000_000 + commit.size % 1_000_000
 
 
 def _is_same(commit: RemoteFile, copied: int) -> bool:
-    """Whether it is the one of that time of its copy. Stores whose listings tell milliseconds tell
-    seconds of the file itself."""
+    """Whether it is the one of that time of its copy. Stores with milliseconds in their listings
+    have whole seconds for the file itself."""
     time = _time_of_copy(commit)
     near = commit.millis % 1000 == 0 and (time - copied) % 1_000_000 == 0
     return time == copied or (near and time // 10**9 == copied // 10**9)
@@ -345,7 +345,7 @@ def fetch_whole(storage: RemoteStorage, place: str, target: Path) -> None:
 
 
 def drop_draft(draft: Path) -> None:
-    """With the checksum that Hadoop's writers leave beside it."""
+    """With the checksum that Hadoop's writers leave next to it."""
     draft.unlink(missing_ok=True)
     draft.with_name(f".{draft.name}.crc").unlink(missing_ok=True)
 
@@ -359,8 +359,8 @@ def _drop_old_drafts(folder: Path) -> None:
 
 
 def sweep_fetched(table: Path, wanted: Set[str], most_fetched: int) -> None:
-    """Removes the files of a copy that were read longest ago, but for the `wanted`, where there are
-    more bytes of them than some times what is fetched at once."""
+    """Removes the files of a copy that were read longest ago, except for the `wanted`, where there
+    are more bytes of them than some times what is fetched at once."""
     most = _KEPT_TIMES * most_fetched
     with os.scandir(table / FETCHED) as entries:
         found = [(e.stat().st_atime_ns, e.stat().st_size, e.path) for e in entries]

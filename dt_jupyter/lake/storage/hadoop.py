@@ -115,8 +115,8 @@ class HadoopStorage:
             self._rename(system, at, self._hadoop.Path(path), "OVERWRITE")
 
     def put_commit(self, path: str, text: str) -> None:
-        """By Delta's own log store, as the session has it for the storage: what keeps Spark's
-        commits apart keeps these apart from them."""
+        """By Delta's own log store, as the session has it for the storage: what separates Spark's
+        commits separates these from them."""
         try:
             self._put_commit(path, text)
         except FileNotFoundError:
@@ -137,7 +137,7 @@ class HadoopStorage:
             return self._jvm.org.apache.spark.sql.delta.storage.LogStore.apply(self._session)
 
     def keeps_apart(self, folder: str) -> bool:
-        """Delta's own log store for S3 knows of the writers of its process alone; one that the
+        """Delta's own log store for S3 only knows the writers of its process; one that the
         session is given is taken to know of all."""
         scheme = folder.partition(":")[0].lower()
         conf = self._session.sparkContext().conf()
@@ -178,7 +178,7 @@ class HadoopStorage:
 
     def _system(self, path: str) -> tuple[Any, Any]:
         """Hadoop keeps one for each host, as the session's settings were when it was first asked
-        for; so does this, as to make the settings takes longer than to look at a file."""
+        for; so does this, as to make the settings takes longer than to check a file."""
         at, host = self._hadoop.Path(path), path.partition("://")[::2]
         key = host[0], host[1].partition("/")[0]
         system = self._systems.get(key)

@@ -1,8 +1,8 @@
-"""Folders of this disk that stand for a lake's on other storage: what is in them is of two kinds.
+"""Folders of this disk that represent a lake's on other storage: what is in them is of two kinds.
 
 A table there is known by a copy of its log in the folder; what a commit writes is written there
-first, and put where the table lies. So whoever reads a log, or names a table by its path, does as
-on a disk, and Spark is told the place (`text_of_path`).
+first, and put where the table is. So code that reads a log, or names a table by its path, works
+as on a disk, and Spark gets the place (`text_of_path`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Lock: TypeAlias = Callable[[str, float], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class Mounted:
-    """What a path stands for: `place` on `storage`; `lock` holds the lock of a place among all who
-    write there, for so many seconds of patience, where the storage needs one."""
+    """What a path represents: `place` on `storage`; `lock` holds the lock of a place among all that
+    write there, for a patience in seconds, where the storage needs one."""
 
     storage: RemoteStorage
     place: str
@@ -46,7 +46,7 @@ _copies: dict[str, Mounted] = {}
 
 
 def mount(folder: Path, storage: RemoteStorage, place: str, most_fetched: int) -> None:
-    """From now on, for this process, `folder` stands for `place`; of its files those of at most
+    """From now on, for this process, `folder` represents `place`; of its files those of at most
     `most_fetched` bytes are fetched to be read. It replaces a mount of that folder."""
     _mounts[str(folder)] = Mounted(storage, place, most_fetched)
     mount_place(folder, place)
@@ -55,13 +55,13 @@ def mount(folder: Path, storage: RemoteStorage, place: str, most_fetched: int) -
 def know_place(
     folder: Path, storage: RemoteStorage, place: str, most_fetched: int, lock: Lock | None
 ) -> None:
-    """A folder of this disk has the copy of the log of the table at a place: whoever commits to
-    that table puts it there."""
+    """A folder of this disk has the copy of the log of the table at a place: a commit to
+    that table is put there."""
     _copies[str(folder)] = Mounted(storage, place, most_fetched, lock)
 
 
 def find_place(path: TablePath) -> Mounted | None:
-    """As `find_mounted`, and where the table lies whose log is copied there."""
+    """As `find_mounted`, and where the table is whose log is copied there."""
     return find_mounted(path) or _copies.get(os.fspath(path))
 
 
@@ -77,7 +77,7 @@ def find_mounted(path: TablePath) -> Mounted | None:
 
 
 def open_log(path: TablePath) -> TableLog:
-    """The log of the table at a path of this disk, wherever that stands for."""
+    """The log of the table at a path of this disk, or at the place that it represents."""
     found = find_mounted(path)
     if found is None:
         return TableLog(path)
@@ -86,7 +86,7 @@ def open_log(path: TablePath) -> TableLog:
 
 def is_delta(path: TablePath) -> bool:
     """Whether a Delta log with at least one commit or checkpoint is at a path of this disk, or
-    where that stands for. StorageFailed."""
+    at the place that it represents. StorageFailed."""
     if storage_of(os.fspath(path)):
         return False
     found = find_mounted(path)
@@ -115,7 +115,7 @@ def _newest_copied(table: Path) -> str:
 
 
 def folder_exists(path: Path) -> bool:
-    """Whether there is anything at a path, or where it stands for."""
+    """Whether there is anything at a path, or at the place that it represents."""
     found = find_mounted(path)
     return path.exists() if found is None else found.storage.stat(found.place) is not None
 
@@ -184,7 +184,7 @@ def move_folder(source: Path, target: Path) -> None:
     else:
         of.storage.move(of.place, to.place)
         shutil.rmtree(source, ignore_errors=True)
-        shutil.rmtree(target, ignore_errors=True)  # copies of logs, which are made anew
+        shutil.rmtree(target, ignore_errors=True)  # copies of logs, which are recreated
     reach("folder_moved")
 
 

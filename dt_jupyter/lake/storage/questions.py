@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 class _Asked(threading.local):
-    """Of the running thread: the logs that were asked for, where each is asked for once, by their
-    ids, which are no other's while they are held."""
+    """Of the running thread: the logs that were requested, where each is requested once, by their
+    ids, which are unique while they are held."""
 
     logs: dict[int, object] | None = None
 
@@ -20,8 +20,8 @@ _asked = _Asked()
 @contextmanager
 def ask_once() -> Iterator[None]:
     """In the block this thread asks once for each table, however often its newest version is
-    needed: who looks at several things sees one state of each, and pays for one question. A block
-    in another one has questions of its own."""
+    needed: a caller that reads several things sees one state of each, and pays for one question. A
+    block in another one asks separately."""
     before, _asked.logs = _asked.logs, {}
     try:
         yield

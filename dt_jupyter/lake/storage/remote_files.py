@@ -1,4 +1,4 @@
-"""Files on other storage than a disk: what is asked of it, by whichever library."""
+"""Files on other storage than a disk: the operations that it needs, by any library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file's name in the folder that was asked for, its bytes, and when it was written, in
+    """A file's name in the folder that was requested, its bytes, and when it was written, in
     milliseconds."""
 
     name: str
@@ -55,13 +55,13 @@ class RemoteStorage(Protocol):
 
     def put_commit(self, path: str, text: str) -> None:
         """A file of a Delta log, whole or not at all, by what keeps the session's own writers of
-        that log apart. FileExistsError where there is one."""
+        that log separate. FileExistsError where there is one."""
 
     def keeps_apart(self, folder: str) -> bool:
-        """Whether of two `put_commit` of one name, on whichever machines, one is refused."""
+        """Whether of two `put_commit` of one name, on any machines, one is refused."""
 
     def copy(self, source: str, target: str) -> None:
-        """A file beside others of the storage. FileNotFoundError."""
+        """A copy of a file on the storage. FileNotFoundError."""
 
     def make_folder(self, folder: str) -> None:
         """With those that it is in."""

@@ -1,5 +1,5 @@
-"""Where a table's files are put by who writes it without Spark: in its folder, or where that stands
-for. A commit names only what has been put."""
+"""Where a table's files are put by a writer without Spark: in its folder, or at the place that this
+represents. A commit names only what has been put."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class TablePlace(Protocol):
     """Names are relative to the table."""
 
     def names(self) -> frozenset[str]:
-        """The files of data that are there, so that those which an attempt left can be told; of
-        other storage none are told: a vacuum takes them."""
+        """The files of data that are there, so that those which an attempt left can be recognized;
+        of other storage none are listed: a vacuum deletes them."""
 
     def put(self, names: Iterable[str]) -> None:
         """Files that were written in the table's folder of this disk are where its readers look
@@ -65,10 +65,10 @@ class TablePlace(Protocol):
         """A commit that another writer made, and its files, stay there."""
 
     def add_checksum(self, log: TableLog, version: int) -> None:
-        """Beside a commit that was just made. What fails here is told in the log."""
+        """Next to a commit that was just made. What fails here is logged."""
 
     def add_checkpoint(self, log: TableLog, version: int) -> None:
-        """Of the newest version. What fails here is told in the log: the commits stand."""
+        """Of the newest version. What fails here is logged: the commits are valid."""
 
     def copy_from(self, table: Path, names: Sequence[str]) -> None:
         """Files of another table of the lake, or of a disk, under their names there; as links
@@ -230,7 +230,7 @@ class RemotePlace:
         return made
 
     def settle(self, names: Iterable[str], version: int) -> None:
-        """What the storage has told that it has, it keeps."""
+        """What the storage has acknowledged is durable."""
 
     def add_checksum(self, log: TableLog, version: int) -> None:
         try:

@@ -1,8 +1,8 @@
-"""What keeps out a writer that may still run though nobody waits for it any more.
+"""What keeps out a writer that may still run though no caller waits for it any more.
 
 A write that carries the next sequence of an application fails, or does nothing, once another
-commit has that sequence. So whoever gives such a write up takes its sequence first, by a commit
-without rows, made by hand: it needs no session.
+commit has that sequence. So a process that gives up such a write takes its sequence first, by a
+commit without rows that it writes itself, without a session.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ _UNGROUPED = ("map<", "variant", "interval")
 
 
 def folded(spark: SparkSession, staging: Staging) -> list[dict[str, Any]]:
-    """Writes the files into the copy's folder; their actions. What came and went again is in
-    none of them; an update of an update is one delete and one insert."""
+    """Writes the files into the copy's folder; their actions. What was added and removed again is
+    in none of them; an update of an update is one delete and one insert."""
     rows = _net(spark, staging)
     physical = rows.select(*(_physical(rows, f) for f in staging.metadata.fields), "_change_type")
     names = {f["name"]: stored_name(f) for f in staging.metadata.fields}

@@ -1,8 +1,8 @@
 """What a transaction staged for a table, published in one commit of the table's own log.
 
-The commit is written by hand, so that it needs no session, recovery included: one file of the log,
-put in place by a link that fails where another commit was faster. Its metadata carries the mark of
-the transaction, by which whoever comes later sees that it is there.
+The commit is written without Spark, so that it needs no session, recovery included: one file of the
+log, put in place by a link that fails where another commit was faster. Its metadata carries the
+mark of the transaction, by which later readers see that it is there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Publication:
     goes with it; `files` are brought from `folder`. Both ways JSON.
 
     `append`: it only adds rows and read nothing of the table, so that others may have added some
-    meanwhile. `row_ids` is the highest row id that it gives out; None where rows are not tracked.
+    before. `row_ids` is the highest row id that it gives out; None where rows are not tracked.
     """
 
     path: str
@@ -114,7 +114,7 @@ def loses_changes(staging: Staging) -> bool:
 def publication(
     staging: Staging, mark: Mapping[str, Any], changes: Sequence[Action] | None = None
 ) -> Publication | None:
-    """The one commit that all staged ones make; None where nothing came of them.
+    """The one commit that all staged ones make; None if they change nothing.
 
     `changes` are the files of changes to give it, instead of those of the staged commits.
     """
@@ -188,7 +188,7 @@ def _info(infos: Sequence[Mapping[str, Any]], blind: bool) -> dict[str, Any]:
 
 def make_staged_durable(made: Publication) -> None:
     """fsync what is to be published: its files are on the disk before anything says so. Of other
-    storage, what it has told that it has, it keeps."""
+    storage, what it has acknowledged is durable."""
     if find_mounted(made.folder) is None:
         sync(Path(made.folder) / name for name in made.files)
 
@@ -301,7 +301,7 @@ def _last_row_id(log: TableLog, version: int) -> int:
 
 
 def _numbered(actions: list[dict[str, Any]], mark: int) -> int:
-    """Ids anew for the rows of all added files, after those that others gave out; the last one."""
+    """New ids for the rows of all added files, after those that others gave out; the last one."""
     for action in actions:
         add = action["add"]
         action["add"] = {**add, "baseRowId": mark + 1}
@@ -310,7 +310,7 @@ def _numbered(actions: list[dict[str, Any]], mark: int) -> int:
 
 
 def _versioned(actions: list[dict[str, Any]], made: Publication, version: int) -> None:
-    """New files are of this version; an old one with another deletion vector is as old as ever."""
+    """New files are of this version; an old one with another deletion vector keeps its age."""
     fresh = set(made.files)
     for action in actions:
         add = action.get("add")

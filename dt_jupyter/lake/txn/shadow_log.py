@@ -3,7 +3,7 @@
 The copy begins with one checkpoint at the table's version: the same protocol, metadata, domains
 and row ids, and its files by their absolute paths. Nothing of the table itself is touched. Of a
 lake on other storage the copy is there too, where Spark's workers write, and its commits are
-fetched into the folder that stands for it.
+fetched into the folder that represents it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DROPPED_PROPERTIES = (
 
 @dataclass
 class Staging:
-    """The copy in `folder` of the table at `table`, which stood at `version`.
+    """The copy in `folder` of the table at `table`, which was at `version`.
 
     `last` is the last version of the copy that counts; `vectors` are the table's own deletion
     vectors by what the copy calls them; `files` the table's live files.
@@ -162,7 +162,7 @@ def unstage(folder: Path) -> None:
 
 
 def absolute(path: str, table: Path) -> str:
-    """A file of the log as a URI of its own."""
+    """A file of the log as a URI."""
     return absolute_name(path, uri(table))
 
 

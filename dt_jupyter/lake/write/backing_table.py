@@ -1,4 +1,4 @@
-"""Backing tables: made with the properties that both writers need, registered, put aside."""
+"""Backing tables: made with the properties that both writers need, registered, moved away."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def backing_properties(
     cluster_by: Sequence[str] = (),
 ) -> dict[str, str]:
     """Properties of a table that both writers may write: change feed, deletion vectors, no row
-    tracking, no statistics of floats, and logs and files that nobody removes but we.
+    tracking, no statistics of floats, and logs and files that only the engine removes.
 
     `retention_days`: how long old versions stay readable. Column mapping only where a name has a
     character that Parquet does not take. `cluster_by`: columns to keep statistics of in any case.
@@ -193,7 +193,7 @@ def _parsed(ddl: str) -> StructType:
 def register(spark: SparkSession, name: Name, path: TablePath) -> None:
     """Make the table at `path`, which may be on other storage, known by name in the session's
     catalog. What the session knows by that name stays: to drop a managed table would be to delete
-    its rows. NameTaken where it is another one."""
+    its rows. NameTaken where it is a different one."""
     known, folder = lookup(spark, name), _real(path)
     if known is not None and known.location is not None and _is_gone(known.location):
         spark.sql(f"DROP TABLE {name.sql}")  # of a lake that was moved: there is nothing to lose
@@ -255,8 +255,8 @@ def free_label(trash: TablePath, label: str) -> str:
 
 
 def restore_folder(dropped: TablePath, path: TablePath) -> None:
-    """Move a table that `drop_folder` put aside to `path`. Raises TableGone where it is not there,
-    FileExistsError where something else is."""
+    """Move a table that `drop_folder` has moved away to `path`. Raises TableGone where it is not
+    there, FileExistsError where something else is."""
     source, target = local(dropped), local(path)
     if not is_delta(source):
         raise TableGone(f"there is no Delta table at {source}", path=str(source))

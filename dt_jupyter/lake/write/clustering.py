@@ -1,6 +1,6 @@
 """The columns that a table is clustered by: as its log has them, and kept so.
 
-Spark's overwrite empties them, whatever it is told, so who commits says what they are to be.
+Spark's overwrite empties them, whatever its options, so the committer sets them.
 Source: Delta's protocol, clustered table (writer requirements) and domain metadata.
 """
 

@@ -164,8 +164,8 @@ def _choose(
 
 
 def _restore_layout(spark: SparkSession, log: TableLog, columns: Sequence[str]) -> None:
-    """What an overwrite of other columns took away: clustering, and the feed. The commit stands:
-    what fails here is told, and tried again by the next one."""
+    """What an overwrite of other columns took away: clustering, and the feed. The commit is valid:
+    what fails here is logged, and tried again by the next one."""
     try:
         recluster(spark, log, columns)
         if not log.metadata().feed:
@@ -178,8 +178,8 @@ def _restore_layout(spark: SparkSession, log: TableLog, columns: Sequence[str]) 
 def _requirements(
     request: CommitRequest, log: TableLog, base: int, *, repairs: bool
 ) -> Lost | None:
-    """Why the commit may not be made. What `repairs` a log that was lost, or set back, goes on
-    from wherever that ends: it stands on none of its rows."""
+    """Why the commit may not be made. What `repairs` a log that was lost, or set back, continues
+    from wherever that ends: it uses none of its rows."""
     last = log.last_transaction(request.app_id) or 0
     if last != request.sequence - 1 and not (repairs and last < request.sequence):
         sentence = f"the last sequence is {last}, not {request.sequence - 1}"
@@ -195,7 +195,7 @@ def _requirements(
 
 
 def _write(chosen: _Writing) -> Exception | None:
-    """Run the writer; an exception is returned, since the commit may stand all the same."""
+    """Run the writer; an exception is returned, since the commit may be valid all the same."""
     reach("before_write")
     try:
         chosen.run()

@@ -1,4 +1,4 @@
-"""What is asked of a commit, and what came of it."""
+"""The request for a commit, and its outcome."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ Change: TypeAlias = Append | Merge | Overwrite
 
 @dataclass(frozen=True, slots=True)
 class CommitStatistics:
-    """Counts of files, bytes and rows; None: the log does not tell. `copied` rows were rewritten
+    """Counts of files, bytes and rows; None: unknown. `copied` rows were rewritten
     unchanged; an updated row counts in `updated` alone."""
 
     files_added: int = 0

@@ -32,9 +32,9 @@ TRANSACTIONS = (
 )
 """Those of a transaction of several statements."""
 LIST_POINTS = ("files_copied", "files_listed")
-"""Those of a list of files: what it stands on is there, its version is there."""
+"""Those of a list of files: what it is based on is there, its version is there."""
 READS = ("awaits_publication", "waits_for_lease")
-"""Those of whoever reads, or waits for what another one holds."""
+"""Those of a process that reads, or waits for what another one holds."""
 SCHEMAS = ("schemas_checked", "schemas_renamed", "schemas_known", "label_moved")
 """Those of schemas that take other names."""
 STATEMENT_POINTS = ("catalog_written", "folder_moved")

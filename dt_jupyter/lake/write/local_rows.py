@@ -105,7 +105,7 @@ def conform_rows(rows: pa.Table, metadata: Metadata, extra: Sequence[str] = ()) 
 
 
 def require_same_columns(names: Iterable[str], given: Iterable[str]) -> None:
-    """ValueError where the columns of rows are not those of a table; names know no case."""
+    """ValueError where the columns of rows are not those of a table; names are case-insensitive."""
     a, b = ({n.lower() for n in each} for each in (names, given))
     if a != b:
         raise ValueError(f"the rows' columns are not the table's: {sorted(a ^ b)}")

@@ -11,14 +11,14 @@ from dt_jupyter.lake.storage.mounts import find_mounted, find_place
 
 
 def lock_file(table: Path) -> Path:
-    """The file beside the table whose lock its writers hold."""
+    """The file next to the table whose lock its writers hold."""
     return table.with_name(f".{table.name}.lock")
 
 
 @contextmanager
 def table_lock(table: Path, patience: float = PATIENCE) -> Iterator[None]:
     """Hold the table's lock, among the processes of this machine, and beyond it where the table
-    lies on storage that does not itself let one of two writers win.
+    is on storage that does not itself let one of two writers win.
 
     Raises TableLocked after `patience` seconds of waiting.
     """
@@ -30,7 +30,7 @@ def table_lock(table: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 @contextmanager
 def storage_lock(table: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """As `table_lock`, where it lies on storage that does not itself let one of two writers win;
+    """As `table_lock`, where it is on storage that does not itself let one of two writers win;
     nothing where it does, as Delta's writers do on a disk."""
     found = find_place(table)
     if found is None or found.lock is None:

@@ -1,7 +1,7 @@
-"""Rows as a new Parquet file of a table, and what its log tells of their values.
+"""Rows as a new Parquet file of a table, and the statistics of their values for the log.
 
 Source: Delta's protocol, "Per-file Statistics". A bound that is left out is unknown to readers, so
-only those are told that are right for whoever compares them.
+only those are written that are right for every comparison.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHANGE_FOLDER = "_change_data"
 _GROUP_ROWS = 1 << 20
 
 _Range: TypeAlias = tuple[Any, Any]
-"""The least and the greatest value, as the log tells them of a file."""
+"""The least and the greatest value, of a file in the log."""
 
 
 def write_file(table: Path, metadata: Metadata, rows: pa.Table) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _write(path: Path, rows: pa.Table, metadata: Metadata) -> int:
 
 
 def bounded_columns(metadata: Metadata) -> list[str]:
-    """The columns, as they are stored, of which the chunks of a file tell the bounds. Those of
+    """The columns, as they are stored, whose bounds the chunks of a file have. Those of
     floats omit NaN, and Spark skips rows by them; nested ones cannot be named to each writer."""
     kinds = {stored_name(f): f["type"] for f in metadata.fields}
     return [n for n, kind in kinds.items() if isinstance(kind, str) and kind not in FLOATS]
@@ -107,7 +107,7 @@ def _statistics(rows: pa.Table, metadata: Metadata) -> dict[str, Any]:
 
 
 def _file_statistics(file: pq.FileMetaData, metadata: Metadata) -> dict[str, Any]:
-    """The same, where each row group of the file tells its own."""
+    """The same, where each row group of the file has its own."""
     kinds = _described_columns(metadata)
     places = {file.schema.column(i).path: i for i in range(len(file.schema))}
     ranges: dict[str, _Range | None] = {}
@@ -126,7 +126,7 @@ def _file_statistics(file: pq.FileMetaData, metadata: Metadata) -> dict[str, Any
 
 
 def _joined_range(found: Sequence[pq.Statistics | None]) -> _Range | None:
-    """None where a row group does not tell, or has no value."""
+    """None where a row group does not have it, or has no value."""
     told = [s for s in found if s is not None and s.has_min_max]
     if not told or len(told) < len(found):
         return None
@@ -177,7 +177,7 @@ def _least(value: Any) -> Any:
 
 
 def _greatest(value: Any) -> Any:
-    """A bound from above; None where none can be told."""
+    """A bound from above; None where there is none."""
     if isinstance(value, datetime):
         return _millis(value + _MILLISECOND)
     if isinstance(value, date):

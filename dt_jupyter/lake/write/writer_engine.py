@@ -1,9 +1,9 @@
 """The engine's own commits. Rows that go are marked in deletion vectors, those that come are one
 new file: what a commit costs depends on the change, and not on the files that it touches.
 
-Small files, and those of which most rows are gone, are written anew with the rows that come, so
-that a table has few files however many commits it gets: each takes what is smaller than all before
-it together. Where stored rows are cannot be told from columns that are kept, another writer merges.
+Small files, and those with most rows deleted, are rewritten with the new rows, so
+that a table has few files after any number of commits: each merges what is smaller than all before
+it together. If the place of stored rows cannot be found from cached columns, another writer merges.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _INTERVAL = 10
 """Delta's own, where a table does not say."""
 _KIND = "_change_type"
 _SMALL_ROWS = 10_000
-"""A file of fewer rows is written anew rather than marked: whoever reads it finds no vector."""
+"""A file of fewer rows is rewritten rather than marked, so that readers need no vector."""
 _REWRITTEN_BYTES = 32 << 20
 _MOSTLY = 0.5
 _LOOKUP, _STORED = hidden("lookup"), hidden("stored")
@@ -77,7 +77,7 @@ class PlannedCommit:
 
 @dataclass(frozen=True, kw_only=True)
 class EngineCommit(PlannedCommit):
-    """One with the rows of its new file, and those of the change feed where the files do not tell
+    """One with the rows of its new file, and those of the change feed where the files do not show
     them."""
 
     came: pa.Table
@@ -243,7 +243,7 @@ def _id(file: VersionFile) -> str:
 
 def _match(asked: pa.Table, stored: pa.Table) -> tuple[Places, Places] | None:
     """The pairs of rows with equal keys, NULL equal to NULL, as indices of both; None where one
-    of those that are asked for has several."""
+    of those that are requested has several."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -269,7 +269,7 @@ def _divide(
     touched: Sequence[tuple[VersionFile, Places]], live: Sequence[VersionFile], come: int
 ) -> tuple[list[VersionFile], list[tuple[VersionFile, Places]], list[VersionFile]]:
     """The files that go; those that stay, with all that is gone of them; and what is left of those
-    that go, to be written anew."""
+    that go, to be rewritten."""
     if not touched and not come:
         return [], [], []
     places = {_id(file): gone for file, gone in touched}
@@ -297,7 +297,7 @@ def _by_rows(
 
 
 def _is_rewritten(file: VersionFile, rest: VersionFile, total: int) -> bool:
-    """Whether a file's rows are written anew, beside so many others."""
+    """Whether a file's rows are rewritten, given `total` others."""
     rows = rest.live_rows
     if rows == 0:
         return True

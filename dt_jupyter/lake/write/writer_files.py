@@ -193,14 +193,14 @@ def _met_rows(
 
 
 def _key_columns(keys: Sequence[str]) -> list[Column]:
-    """Keys under names of their own."""
+    """Keys under separate names."""
     from pyspark.sql import functions as f
 
     return [f.col(quote(k)).alias(hidden(f"key_{i}")) for i, k in enumerate(keys)]
 
 
 def _same_keys(keys: Sequence[str]) -> Column:
-    """That keys equal those under names of their own, NULL equal to NULL."""
+    """That keys equal those under separate names, NULL equal to NULL."""
     from pyspark.sql import functions as f
 
     pairs = (f.col(quote(k)).eqNullSafe(f.col(hidden(f"key_{i}"))) for i, k in enumerate(keys))
@@ -290,7 +290,7 @@ def write(request: CommitRequest, planned: FilesCommit, log: TableLog, base: int
 
 
 def _write_rows(planned: FilesCommit, written: WrittenRows) -> None:
-    """One job: the rows of the table and of its feed, each kind in a folder of its own."""
+    """One job: the rows of the table and of its feed, each kind in a separate folder."""
     from pyspark.sql import functions as f
 
     rows = planned.came.withColumn(_PART, f.lit(_ROWS))

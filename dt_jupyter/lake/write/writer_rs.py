@@ -1,6 +1,6 @@
 """The fast lane: small changes written by delta-rs in milliseconds, behind gates.
 
-Each gate stands for a silent wrong answer, or a cost, that was measured when writers were mixed;
+Each gate excludes a silent wrong answer, or a cost, that was measured when writers were mixed;
 what it refuses, Spark writes. The commit is a strict compare-and-swap on the version.
 """
 
@@ -165,7 +165,7 @@ def _merge(table: DeltaTable, change: Merge, rows: pa.Table, options: Mapping[st
         f"s.{OP} <> 'I' AND {match_}{bounds}",
         source_alias="s",
         target_alias="t",
-        # Otherwise it derives a file filter of its own from the source's statistics.
+        # Otherwise it derives its own file filter from the source's statistics.
         streamed_exec=True,
         **options,
     )

@@ -22,7 +22,7 @@ _OWN = ("args", "timeout", "table")
 
 
 class CommandStore:
-    """Makes channels to processes of a program. DT-6101 for what is no program, DT-1003 for
+    """Makes channels to processes of a program. DT-6101 for what is not a program, DT-1003 for
     arguments without an end."""
 
     def __init__(self, address: StoreAddress) -> None:

@@ -2,7 +2,7 @@
 
 As a folder of files (`files`), but what is staged is applied by one commit of the table, which has
 the transaction's number under an id of the task: a number that the table has is not applied again.
-`_manifest.json` says whose the table is; Delta's readers do not look at it.
+`_manifest.json` says whose the table is; Delta's readers do not read it.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class DeltaStore(FilesStore):
 
     def _checkpoint(self, staged: str | None) -> m.Checkpoint:
         """An id is of one range of one delivery from the beginning: of tasks that were split each
-        goes on from its parent's number by an id of its own, and one that was joined from the
+        continues from its parent's number with a new id, and one that was joined from the
         highest."""
         if staged is not None:
             first = self._app.partition("/")[0] or uuid.uuid4().hex

@@ -1,6 +1,6 @@
 """A folder of files: `file:///folder?format=parquet` (or `csv`, `jsonl`).
 
-The recovery log is authoritative. A transaction is staged as Parquet in a folder of its own name
+The recovery log is authoritative. A transaction is staged as Parquet in a folder with its name
 below `_staged`; applying it writes new data files and then, at once, `_manifest.json`, which says
 which files are the table and which staged names are applied. A file is never changed: readers of
 the manifest see one state. The table is cut into buckets by the hash of the key, so that a
@@ -44,10 +44,10 @@ _MANIFEST, _LOCK = "_manifest.json", "_lock"
 
 
 class Manifest(NamedTuple):
-    """What the folder holds, and for which sink, "" for nobody.
+    """What the folder holds, and for which sink, "" for none.
 
     `files` by bucket, or by transaction with delta updates; `applied` staged names whose folders
-    may still be there; `ranges` of hashes that something came of; `adopted`: the table was there.
+    may still be there; `ranges` of hashes with rows; `adopted`: the table was there.
     """
 
     sink: str
@@ -146,7 +146,7 @@ class FilesStore(IdempotentApply):
         return before._replace(columns=columns)
 
     def _adopted(self) -> Manifest:
-        """What is there and has no manifest: files alone are no table with a key. DT-6140."""
+        """What is there and has no manifest: files alone are not a table with a key. DT-6140."""
         raise error("DT-6140", target=self._folder, store=self.store)
 
     def _taken_over(self, before: Manifest, *, fresh: bool) -> Manifest:
@@ -184,7 +184,7 @@ class FilesStore(IdempotentApply):
                 return
             for name in manifest.files.values():
                 (self._folder / name).unlink(missing_ok=True)
-            (self._folder / _MANIFEST).unlink()  # last: until then it is told what is gone
+            (self._folder / _MANIFEST).unlink()  # last: until then it shows what is gone
 
     # -- staging -----------------------------------------------------------------------------------
 
@@ -356,7 +356,7 @@ class FilesStore(IdempotentApply):
             ) from e
 
     def close(self) -> None:
-        """What was staged and not committed is nobody's."""
+        """What was staged and not committed is discarded."""
         if self._staging is not None:
             shutil.rmtree(self._staging, ignore_errors=True)
             self._staging = None

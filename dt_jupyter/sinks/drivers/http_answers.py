@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class AnswerVerdict(StrEnum):
-    """What becomes of a request. Only `DELIVERED` removes it from the outbox for good; a status
+    """What happens to a request. Only `DELIVERED` removes it from the outbox for good; a status
     that no rule names stops the sink, because a request that is skipped is a row that is lost."""
 
     DELIVERED = "DELIVERED"

@@ -5,9 +5,9 @@ message without a value, a tombstone, takes its key away. What a transaction has
 of Kafka, the checkpoint with it: a reader with `isolation.level=read_committed` sees it once.
 
 Checkpoints are records of `<topic>.dt-checkpoints`, compacted, by range of keys; offsets of a
-consumer group would expire while nobody delivers. Each task has a transactional id: who opens it
-fences, by the epoch of its producer, whoever has it, and whoever has a range that overlaps. Tasks
-of one topic are opened one at a time, under a transactional id of the topic.
+consumer group would expire while no process delivers. Each task has a transactional id: who opens
+it fences, by the epoch of its producer, the process that has it, and those with an overlapping
+range. Tasks of one topic are opened one at a time, under a transactional id of the topic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST = 249 - len(_SUFFIX)
 _RESERVED = frozenset((".", "..", "__consumer_offsets", "__transaction_state"))
 _OWNER = "owner"
 _OPENINGS = 3
-"""A broker that began anew fences as another opener does: where nobody else has written, who is
+"""A restarted broker fences as another opener does: if no other process has written, who is
 fenced tries again."""
 _NUMBERS = (T.BYTE, T.SHORT, T.INT, T.LONG)
 _FLOATS = "number, or string NaN, Infinity, -Infinity"
@@ -162,7 +162,7 @@ class KafkaStore(RemoteAuthoritative):
         return plan.own.checkpoint
 
     def _own_writer(self) -> KafkaWriter:
-        """Nobody else commits for exactly this range from here on."""
+        """No other process commits for exactly this range from here on."""
         name = _transactional_id(self._task.sink, self._task.range)
         return KafkaWriter(self._cluster, name, self._cluster.settings_of(self._topic).largest)
 
@@ -222,7 +222,7 @@ class KafkaStore(RemoteAuthoritative):
         """DT-6142, DT-6143."""
         key, problem = list(self._binding.key), ""
         if owner.get("id", topic.id) != topic.id:
-            raise self._changed("it was deleted and made again")
+            raise self._changed("it was deleted and recreated")
         if (before := owner.get("partitions", topic.partitions)) != topic.partitions:
             now = topic.partitions
             raise self._changed(f"the number of its partitions was {before} and is {now}")
@@ -345,7 +345,7 @@ class KafkaStore(RemoteAuthoritative):
     @contextmanager
     def _working(self) -> Iterator[KafkaWriter]:
         """DT-6122 where another has the task. The cluster fences a transaction that lasts too long
-        as well, and nobody else has opened the task then: DT-6113."""
+        as well, and no other process has opened the task then: DT-6113."""
         assert self._writer is not None
         try:
             yield self._writer

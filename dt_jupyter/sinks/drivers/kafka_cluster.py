@@ -25,8 +25,8 @@ _R = TypeVar("_R")
 _SECONDS, _CONNECT_SECONDS = 60.0, 10.0
 _SLICE, _CALL = 0.1, 1.0
 """Seconds of one wait, and of one call that is made again where its time was out: what the cluster
-said meanwhile is heard after it. On a busy machine a commit that is left after a tenth of a second
-may not be taken up again."""
+said in that time is heard after it. On a busy machine a commit that is left after a tenth of a
+second may not be taken up again."""
 LARGEST = 1_000_000
 """Bytes of a message where the topic does not say."""
 _OVERHEAD = 512
@@ -156,8 +156,8 @@ class KafkaCluster:
     def make_topic(
         self, name: str, partitions: int, replication: int, config: Mapping[str, str]
     ) -> None:
-        """Where there is none; -1: as many as the cluster says. DT-6134 for a name that only `.`
-        and `_` tell from another's."""
+        """Where there is none; -1: as many as the cluster says. DT-6134 for a name that differs
+        from another's only by `.` and `_`."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import NewTopic
 
@@ -233,7 +233,8 @@ class KafkaCluster:
     def read_records(self, name: str, *, decided: bool) -> list[tuple[str, str | None]]:
         """Keys and values of a topic of one partition. With `decided` those that are committed,
         once every transaction is that has written to it: one that is not hides what came after it,
-        and is told by DT-6112. Without it also those that were aborted or are not decided yet."""
+        and is reported by DT-6112. Without it also those that were aborted or are not decided
+        yet."""
         from confluent_kafka import TopicPartition
 
         (end,), found = self._ends(name, 1), list[tuple[str, str | None]]()
@@ -288,7 +289,7 @@ class KafkaCluster:
     # -- waiting -----------------------------------------------------------------------------------
 
     def patiently(self, producer: Producer, act: Callable[[float], Any]) -> None:
-        """A call that goes on where it was left when its time was out."""
+        """A call that continues where it was left when its time was out."""
         from confluent_kafka import KafkaException
 
         with self.told():
@@ -329,7 +330,7 @@ class KafkaCluster:
         return monotonic() + self._limit
 
     def _require_in_time(self, end: float) -> None:
-        """Of several brokers one may be away: that all are is said by itself."""
+        """Of several brokers one may be away: that all are is a separate message."""
         refused = self._heard is not None and self._heard.name() in _LOGIN
         if self._heard is not None and (refused or self._all_down):
             raise self.failure(self._heard)
@@ -387,7 +388,7 @@ def _undecided(topic: str, offset: int) -> DTError:
     was on record, 4.3 was seen to do so at its start, before it knew who leads the partitions."""
     problem = f"its records from offset {offset} on are neither committed nor aborted"
     hint = (
-        "Delivery continues once they are. Where nobody does that, kafka-transactions.sh "
+        "Delivery continues once they are. If they are not, kafka-transactions.sh "
         "find-hanging shows the transaction, and abort ends it: what was in it is delivered again."
     )
     return error("DT-6112", store=f"The topic {topic}", problem=problem, hint=hint)

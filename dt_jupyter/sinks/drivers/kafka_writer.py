@@ -46,7 +46,7 @@ class KafkaWriter:
         cluster.patiently(self._producer, self._producer.init_transactions)
 
     def _hear(self, problem: KafkaError | None, message: Any) -> None:
-        """What became of a message; of several the first says why."""
+        """The outcome of a message; of several the first says why."""
         self._lost = self._lost or problem
 
     def put(self, topic: str, key: bytes, value: bytes | None) -> None:
@@ -68,7 +68,7 @@ class KafkaWriter:
             if e.args[0].name() == "MSG_SIZE_TOO_LARGE":
                 raise MessageTooLarge from None
             if e.args[0].name() in _VAGUE:
-                self._producer.commit_transaction(0)  # says why it cannot go on
+                self._producer.commit_transaction(0)  # says why it cannot continue
             raise
         return True
 

@@ -1,8 +1,8 @@
-"""The outbox of a webhook: staged transactions, what became of their requests, and a fence.
+"""The outbox of a webhook: staged transactions, the outcomes of their requests, and a fence.
 
 Files of a task are `<sink>-<range>-<transaction>.jsonl`, a request a line, with a marker `.sent`
-beside it, and `<sink>-<range>.fence`. The marker stays when the transaction is sent, until the next
-one is: where both are gone the outbox has lost rows.
+next to it, and `<sink>-<range>.fence`. The marker stays when the transaction is sent, until the
+next one is: where both are gone the outbox has lost rows.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Outbox:
                 path.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Nothing of the task is sent any more, by nobody."""
+        """Nothing of the task is sent any more, by any process."""
         for suffix in (".fence", ".jsonl", ".sent"):
             for path, _ in self._files(suffix):
                 path.unlink(missing_ok=True)

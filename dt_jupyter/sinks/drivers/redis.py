@@ -1,8 +1,8 @@
 """Redis 7 or newer: `redis://user@host:6379/0?prefix=name` (`rediss://` for TLS).
 
 A row is a hash `prefix:key` of its columns as texts; with delta updates the target is a stream.
-Rows are staged in a list of a name of its own; one script then checks the fence, applies them and
-sets the checkpoint: nobody sees a part. As durable as the server is: `appendfsync always` for
+Rows are staged in a list with a unique name; one script then checks the fence, applies them and
+sets the checkpoint: no reader sees a part. As durable as the server is: `appendfsync always` for
 every commit, the default may lose the last second with its checkpoint.
 """
 
@@ -99,7 +99,7 @@ class RedisStore(RemoteAuthoritative):
             password=self._secret or None,
             socket_timeout=self._timeout,
             socket_connect_timeout=self._timeout,
-            retry=Retry(NoBackoff(), 0),  # who opens anew knows what became of the last command
+            retry=Retry(NoBackoff(), 0),  # the next opener knows the outcome of the last command
             **tls,
         )
 

@@ -73,7 +73,7 @@ class SqlStore(RemoteAuthoritative):
         """What was staged is in the target, within the open transaction."""
 
     def widen(self, column: SinkColumn) -> str:
-        """SQL that makes a column wider, "" where the store need not be told."""
+        """SQL that makes a column wider, "" where the store needs no statement."""
         return f"ALTER COLUMN {quoted(column.name)} TYPE {self.stored_type(column)}"
 
     # -- opening -----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class SqlStore(RemoteAuthoritative):
         self.end(commit=True)
 
     def _let_go(self, name: str, known: Mapping[str, Any], *, empty: bool, unmake: bool) -> None:
-        """An emptied target stays for its readers, and is made anew when the sink opens it."""
+        """An emptied target stays for its readers, and is recreated when the sink opens it."""
         if unmake and not known["adopted"]:
             self.run(f"DROP TABLE IF EXISTS {self.target}")
         if unmake or not empty:

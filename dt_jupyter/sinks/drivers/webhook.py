@@ -142,7 +142,7 @@ class WebhookStore(PushOnly):
         self._outbox.forget_sent([each["staged"] for each in self._sealed])
 
     def _send(self, sealed: m.Checkpoint, staged: StagedFile) -> None:
-        """Its keys are those of the task that staged it, whoever sends it."""
+        """Its keys are those of the task that staged it, any task may send it."""
         self._key = f"{self._task.sink}/{sealed['range']}/{sealed['staged']}"
         self._staged, self._outcomes = staged, staged.outcomes()
         for number, request in enumerate(staged.requests()):
@@ -246,7 +246,7 @@ class WebhookStore(PushOnly):
     # -- requests ----------------------------------------------------------------------------------
 
     def _pause(self, attempt: int, answer: WebhookAnswer) -> float:
-        """Twice as long each time, of which up to a half at random; no less than was asked for."""
+        """Twice as long each time, up to half of it random; no less than was requested."""
         most: float = min(_FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
         return max(most * (0.5 + self._jitter() / 2), min(answer.wait, _LONGEST_WAIT))
 

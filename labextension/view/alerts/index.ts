@@ -1,4 +1,4 @@
-/** The alerts that stand, in a strip above a view: closed, it comes back with the next one. */
+/** The active alerts, in a strip above a view: closed, it comes back with the next one. */
 import { h, type Host, type View } from '../elements/dom';
 import { button, frame, keepingPlace, pill } from '../elements/parts';
 import { remedyButtons } from '../elements/remedies';
@@ -15,7 +15,7 @@ export function mountAlerts(root: HTMLElement, host: Host): View<AlertsMessage |
   return new AlertStrip(root, host);
 }
 
-/** How often ages are told, in milliseconds. */
+/** How often ages are updated, in milliseconds. */
 const TICK = 1_000;
 
 class AlertStrip implements View<AlertsMessage | null> {
@@ -25,10 +25,10 @@ class AlertStrip implements View<AlertsMessage | null> {
   private readonly _body = h('div', { class: 'dtj-alerts-body' });
   private _hidden: ReadonlySet<string> = new Set();
   private _clock = new Clock(Date.now, false);
-  /** What says the age of what stands, at the moment of which it is told. */
+  /** What shows the age of the active alerts at a given time. */
   private _aging: ((now: Now) => void)[] = [];
   private readonly _ticking: ReturnType<typeof setInterval>;
-  /** What came of a button, by the alert that it stands at. */
+  /** The outcome of a button, by its alert. */
   private _told: ReadonlyMap<string, Node> = new Map();
 
   constructor(
@@ -120,7 +120,7 @@ class AlertStrip implements View<AlertsMessage | null> {
     );
   }
 
-  /** Where what came of a button is said: the strip may have been drawn since it was pressed. */
+  /** Where the outcome of a button is shown: the strip may have been drawn since it was pressed. */
   private _place(key: string): Element | undefined {
     const places = this._body.querySelectorAll<HTMLElement>('.dtj-alerts-answer');
     return [...places].find(place => place.dataset['of'] === key);
@@ -138,7 +138,7 @@ class AlertStrip implements View<AlertsMessage | null> {
     this._hidden = new Set([...this._hidden, ...alerts.map(keyOf)]);
     this._said.textContent = '';
     this._body.replaceChildren();
-    this._frame.tabIndex = -1; // who hid it by keyboard goes on from here
+    this._frame.tabIndex = -1; // who hid it by keyboard continues from here
     this._frame.focus({ preventScroll: true });
   }
 }

@@ -12,7 +12,7 @@ const ORDER: readonly AlertKind[] = ['FAILED', 'SUSPENDED', 'STALE', 'REFUSED', 
 const NAMED = 3;
 const PLAIN = 'task ';
 
-/** Whether something goes wrong; what is late alone goes on. */
+/** Whether something goes wrong; what is only late continues. */
 export const isGrave = ({ kind }: AlertRow): boolean => kind !== 'LATE';
 
 /** One in a line that says of what it is, and why; at `now` also how large a lag has become. */
@@ -23,7 +23,7 @@ export function sentenceOf(alert: AlertRow, now: Now = null): string {
   return oneLine(known.includes(bare) ? known : `${headOf(kind, of, bare)} ${known}`.trim());
 }
 
-/** The lag as it is now; as long as nobody tells the time only what it may be. */
+/** The lag as it is now; as long as the time is unknown only what it may be. */
 function lateness({ behind_since, target, cause, message }: AlertRow, now: Now): string {
   if (!behind_since || target === null) {
     return [message, cause].filter(Boolean).join(' ');
@@ -35,7 +35,7 @@ function lateness({ behind_since, target, cause, message }: AlertRow, now: Now):
   return [told, cause].filter(Boolean).join(' ');
 }
 
-/** For how long it has stood. */
+/** For how long it has been active. */
 export function ageOf({ since }: AlertRow, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1000));
   return `for ${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)}`;

@@ -24,7 +24,7 @@ const KINDS: readonly (readonly [kind: string, title: string])[] = [
   ['pin', 'Pins'],
 ];
 
-/** Words that are no outcome of a refresh. */
+/** Words that are not an outcome of a refresh. */
 const WORDS: Readonly<Record<string, string>> = {
   ACTIVE: 'ok',
   OK: 'ok',
@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<string, string>> = {
   PAUSED: 'bad',
 };
 
-/** Shows the catalogue; what is chosen in it is told to the host. */
+/** Shows the catalogue; what is chosen in it is reported to the host. */
 export function mountCatalogue(root: HTMLElement, host: Host): View<CatalogueMessage> {
   return new CatalogueView(root, host);
 }

@@ -1,4 +1,4 @@
-/** Where the graph is looked at from: screen = world × scale + offset, in pixels. */
+/** The view of the graph: screen = world × scale + offset, in pixels. */
 import type { Point, Size } from './layout/index';
 
 export interface Camera {
@@ -15,7 +15,7 @@ export interface Rectangle extends Size {
 export const LEAST = 0.02;
 export const MOST = 2;
 const MARGIN = 24;
-/** Above and below a world that is scrolled, and beside it. */
+/** Above and below a world that is scrolled, and at its sides. */
 export const TOP = 12;
 /** Room below it for the buttons in the corner. */
 export const BOTTOM = 48;
@@ -38,7 +38,7 @@ export function zoomed(camera: Camera, factor: number, [x, y]: Point): Camera {
   return { x: x - (x - camera.x) * by, y: y - (y - camera.y) * by, scale };
 }
 
-/** The camera scaled about the middle of a box, which is moved into view if it lies outside. */
+/** The camera scaled about the middle of a box, which is moved into view if it is outside. */
 export function zoomedAt(camera: Camera, factor: number, box: Rectangle, view: Size): Camera {
   const { x, y, width, height } = onScreen(camera, box);
   const centre: Point = [x + width / 2, y + height / 2];
@@ -78,7 +78,7 @@ export function reading(world: Size, view: Size): Camera {
   return { x: (view.width - world.width) / 2, y: TOP, scale: 1 };
 }
 
-/** The camera moved back to where the world fills the view, or lies within it. */
+/** The camera moved back to where the world fills the view, or is within it. */
 export function held(camera: Camera, world: Size, view: Size): Camera {
   const { scale } = camera;
   const within = (at: number, size: number, room: number, end: number): number => {

@@ -1,4 +1,4 @@
-/** The card of a node: an empty box that is filled when somebody first looks at it from near. */
+/** The card of a node: an empty box that is filled when it is first shown from near. */
 import { h } from '../elements/dom';
 import { actionGlyph, icon, stateGlyph } from '../icons/marks';
 import { oneLine } from '../elements/text';
@@ -23,7 +23,7 @@ export function cardSize(node: GraphNode): Size {
   return { width: Math.min(width * WIDENED, Math.max(width, wanted)), height };
 }
 
-/** The lines of a card that was looked at. */
+/** The lines of a card that was shown. */
 interface Inside {
   readonly sign: HTMLElement;
   readonly name: HTMLElement;
@@ -120,7 +120,7 @@ export class Card {
     }
   }
 
-  /** Lag goes on: write what follows from the clock. */
+  /** Lag grows: write what follows from the clock. */
   tick(now: Now): void {
     if (this.inside && (words.isOwn(this._node) || this._node.sink !== null)) {
       this.writeLag(this.inside, now);
@@ -255,7 +255,7 @@ function moreButton(): HTMLElement {
   return h('button', { class: 'dtj-node-more', ...attributes }, '⋯');
 }
 
-/** Fill `place` anew if what it shows, by its key, is another. */
+/** Refill `place` if what it shows, by its key, is another. */
 function show(place: HTMLElement, key: string, make: () => Node | Node[] | null): void {
   if (place.dataset['shows'] !== key) {
     place.dataset['shows'] = key;

@@ -1,4 +1,4 @@
-/** The columns of the chosen node, beside its card; one of them can be followed through the graph. */
+/** The columns of the chosen node, next to its card; one of them can be followed through the graph. */
 import { h } from '../elements/dom';
 import { oneLine } from '../elements/text';
 import type { LineageMessage } from '../wire';

@@ -14,7 +14,7 @@ import { isSuspended } from './words';
 /** A question that is asked before something is done. */
 export type Form = 'suspend' | 'lag' | 'reset' | 'drop';
 
-/** Something that is asked, and answered in a box beside the node. */
+/** Something that is asked, and answered in a box next to the node. */
 export type Inquiry = 'verify' | 'failure' | 'readers';
 
 export type Command =
@@ -99,7 +99,7 @@ export function menuOf(node: GraphNode, { live, cells, views }: Able): Entry[][]
   ].filter(group => group.length > 0);
 }
 
-/** A sink is acted on by the statements of its own; one in quarantine can only be dropped. */
+/** A sink is changed by its own statements; one in quarantine can only be dropped. */
 function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   const acts = live && node.sink !== null;
   const stands = isSuspended(node) || node.sink?.state === 'PAUSED';
@@ -120,7 +120,7 @@ function sinkMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   ].filter(group => group.length > 0);
 }
 
-/** A task is acted on by the statements of its own; one in quarantine can only be dropped. */
+/** A task is changed by its own statements; one in quarantine can only be dropped. */
 function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   const acts = live && node.task !== null;
   return [
@@ -139,7 +139,7 @@ function taskMenu(node: GraphNode, { live, cells, views }: Able): Entry[][] {
   ].filter(group => group.length > 0);
 }
 
-/** Whether its last refresh failed; one that waits for a failed one has none of its own. */
+/** Whether its last refresh failed; one that waits for a failed one has none. */
 function hasFailed({ state }: GraphNode): boolean {
   return state === 'FAILED';
 }
@@ -148,7 +148,7 @@ function entry(command: Command, label: string, wanted: boolean): Entry[] {
   return wanted ? [{ command, label }] : [];
 }
 
-/** The cell with the history of what is no dynamic table. */
+/** The cell with the history of what is not a dynamic table. */
 const CELLS = { sink: deliveriesCell, task: runsCell } as const;
 
 /** Does it; resolves with what there is to say, rejects with what people can read. */

@@ -83,7 +83,7 @@ export class Edges {
     }
   }
 
-  /** Only what is in sight flows: what moves elsewhere costs frames and tells nobody anything. */
+  /** Only what is in sight flows: what moves elsewhere costs frames and is not seen. */
   see(seen: Rectangle): void {
     this.seen = seen;
     for (const edge of this.moving) {

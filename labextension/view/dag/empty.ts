@@ -1,4 +1,4 @@
-/** What stands where there is no graph yet: how to make the first dynamic table. */
+/** What is shown if there is no graph yet: how to make the first dynamic table. */
 import { h } from '../elements/dom';
 import { button } from '../elements/parts';
 import { NEW_TABLE } from '../elements/sqlTexts';

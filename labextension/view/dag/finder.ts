@@ -4,7 +4,7 @@ import { button } from '../elements/parts';
 
 export interface FinderEvents {
   searched(text: string): void;
-  /** Go on by so many matches. */
+  /** Move by a number of matches. */
   step(by: number): void;
   left(): void;
 }

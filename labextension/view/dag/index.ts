@@ -11,9 +11,9 @@ import css from './dag.raw.css';
 import menuCss from './menu.raw.css';
 
 export interface DagOptions {
-  /** Whether edges go right instead of down; null or nothing: whichever way is larger in the view. */
+  /** Whether edges go right instead of down; null or nothing: the way that is larger in the view. */
   readonly rightward?: boolean | null;
-  /** A wheel without ctrl moves the graph instead of the page: for a panel of its own. */
+  /** A wheel without ctrl moves the graph instead of the page: for a separate panel. */
   readonly wheelPans?: boolean;
   /** Milliseconds since 1970, by the browser's clock. */
   readonly clock?: () => number;
@@ -22,7 +22,7 @@ export interface DagOptions {
 export interface DagView extends View<GraphMessage> {
   /** One table changed; an event without a node, or of a node that is not shown, changes nothing. */
   happened(event: EventMessage): void;
-  /** Show a node as chosen, and in view; null for none. The host is not told. */
+  /** Show a node as chosen, and in view; null for none. The host is not notified. */
   choose(name: string | null): void;
   /** All of the graph in view. */
   fit(): void;

@@ -54,7 +54,7 @@ const ACTIONS: Readonly<Record<string, (keys: Keys, name: string | null) => void
   End: keys => keys.last(),
 };
 
-/** Do what a key means at the node `name`, or beside all nodes; whether it means anything. */
+/** Do what a key means at the node `name`, or outside of all nodes; whether it means anything. */
 export function pressed(event: KeyboardEvent, name: string | null, keys: Keys): boolean {
   const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) {

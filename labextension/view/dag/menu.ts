@@ -17,7 +17,7 @@ export interface MenuEvents {
   ask(ask: 'verify' | 'failure'): Promise<LiveMessage>;
   /** An answer came: the box has another size. */
   grown(): void;
-  /** Another node is to be looked at. */
+  /** Another node is to be shown. */
   go(name: string): void;
 }
 
@@ -186,7 +186,7 @@ function confirmationOf(
   }
 }
 
-/** What a suspension of what is no dynamic table means. */
+/** What a suspension of what is not a dynamic table means. */
 const REST = {
   sink: (name: string) => `Suspend ${name}? Nothing is delivered until it is resumed.`,
   task: (name: string) => `Suspend ${name}? It is as if it were not there until it is resumed.`,

@@ -10,7 +10,7 @@ const TAIL = 7;
 const LONGEST_TAIL = 14;
 /** How wide a character is at most, as a share of the size of its type: bold, and not. */
 const [BOLD, PLAIN] = [0.62, 0.58];
-/** What of a card's width is no name: edges, the sign, the gap; and the sign of an error. */
+/** What of a card's width is not the name: edges, the sign, the gap; and the sign of an error. */
 const [ASIDE, ERROR] = [60, 32];
 
 /** How many characters of a name there is room for in how many lines. */
@@ -53,9 +53,9 @@ export function bothEnds(name: string, room: number): string {
   return `${chars.slice(0, kept - tail).join('')}…${chars.slice(chars.length - tail).join('')}`;
 }
 
-/** Names as they are shortened beside each other: of those that would look alike what differs. */
+/** Shortened names next to each other: of those that would look the same, what differs. */
 export class ShortNames {
-  /** By room, the names that look alike by how they look. */
+  /** By room, the names that look the same by how they look. */
   private readonly alike = new Map<number, Map<string, string[]>>();
 
   constructor(private readonly names: readonly string[]) {}
@@ -102,7 +102,7 @@ function differing(name: string, names: readonly string[], room: number): string
   return `${own.slice(0, kept).join('')}…${core}…`;
 }
 
-/** The length of an end of about so many characters: it begins with a word if it may be so long. */
+/** The length of an end of about a number of characters: it begins with a word if that fits. */
 function tailOf(chars: readonly string[], about: number, longer: number): number {
   for (let more = longer; more > -4; more--) {
     const at = chars.length - about - more;

@@ -1,4 +1,4 @@
-/** What lies over the graph for a while: the menu of a node, and what came of a command. */
+/** What is over the graph for a while: the menu of a node, and the outcome of a command. */
 import { h, type Question } from '../elements/dom';
 import { button } from '../elements/parts';
 import type { Rectangle } from './camera';
@@ -48,7 +48,7 @@ export class Overlay {
     }
   }
 
-  /** Where the menu lies, beside its node. */
+  /** Where the menu is, next to its node. */
   put(box: Rectangle | null): void {
     this.box = box;
     if (this.menu) {
@@ -112,7 +112,7 @@ export function readersOf({ message, nodes }: State, name: string): Reader[] {
     .map(node => ({ node, direct: direct.has(node.name) }));
 }
 
-/** Beside a box on the screen, on the side where there is room. */
+/** Next to a box on the screen, on the side where there is room. */
 export function putBeside(element: HTMLElement, box: Rectangle | null, view: Size): void {
   if (box === null) {
     return;

@@ -6,7 +6,7 @@ import type { Flow } from './lineage';
 export interface Attention {
   readonly flow: Flow | null;
   readonly matches: readonly string[] | null;
-  /** The match that is looked at. */
+  /** The match that is shown. */
   readonly here: string | undefined;
   /** The node whose edges are lit: the one under the pointer, else the chosen one. */
   readonly at: string | null;

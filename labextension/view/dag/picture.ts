@@ -1,4 +1,4 @@
-/** The graph as a picture of its own: an SVG that needs no style sheet, and the PNG of it. */
+/** The graph as a separate picture: an SVG that needs no style sheet, and the PNG of it. */
 import { s } from '../elements/dom';
 import { download } from '../elements/save';
 import { oneLine } from '../elements/text';
@@ -27,7 +27,7 @@ const SIGN = 24;
 const LETTER = 7.6;
 const SMALL_LETTER = 6.4;
 const FONT = "system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif";
-/** A PNG has so many pixels for one of the graph, and so many at most on a side. */
+/** The pixels of a PNG for one of the graph, and the most on a side. */
 const DENSITY = 2;
 const LARGEST = 12_000;
 

@@ -41,14 +41,15 @@ export interface SceneEvents {
 
 const layouts = new Layouts();
 const FILLED_A_FRAME = 24;
-/** In a view narrower than this, a graph of so many nodes is one column, to be scrolled. */
+/** In a view narrower than this, a graph of this number of nodes is one column, to be scrolled. */
 const COLUMN_WIDTH = 560;
 const COLUMN_NODES = 600;
-/** In one narrower than this, a graph of so many nodes gets narrower too: pixels for each card. */
+/** In one narrower than this, a graph of this number of nodes gets narrower too: pixels for each
+ * card. */
 const NARROW_WIDTH = 1000;
 const NARROW_NODES = 40;
 const NARROW_CARD = 280;
-/** So many nodes at most are laid out both ways, to see which is larger, and by how much it must be. */
+/** The most nodes that are laid out both ways, to see which is larger, and by how much. */
 const TRIED_NODES = 200;
 const WORTH_TURNING = 1.1;
 
@@ -175,7 +176,7 @@ export class Scene {
     }
   }
 
-  /** Lags go on between messages. */
+  /** Lags are counted on between messages. */
   tick(): void {
     const now = this.events.now();
     this.inSight(0).forEach(card => card.tick(now));
@@ -257,7 +258,7 @@ export class Scene {
     const any = message.nodes.length > 0;
     toggle(this.element, 'dtj-bare', !any);
     const shown = this.viewport.element.querySelector('.dtj-empty');
-    const known = message.as_of !== null; // before, nobody told of the lake
+    const known = message.as_of !== null; // before, there was no message about the lake
     if (!any && (!shown || (known && !shown.hasAttribute('data-known')))) {
       shown?.remove();
       this.viewport.element.append(empty(this.events.insert, known ? this.events.example() : null));
@@ -269,7 +270,7 @@ export class Scene {
 
   // places
 
-  /** Lay the shape out, if it is another one than is shown; whether it is. */
+  /** Lay the shape out, if it differs from the one that is shown; whether it does. */
   private layOut(hold: string | null): boolean {
     const before = hold === null ? undefined : this.layout.boxes.get(hold);
     if (!this.reshape(before !== undefined)) {
@@ -390,7 +391,7 @@ export class Scene {
     this.putColumns();
   }
 
-  /** The columns lie beside their card, on the side where there is room. */
+  /** The columns are next to their card, on the side where there is room. */
   private putColumns(): void {
     if (!this.columns) {
       return;
@@ -470,7 +471,7 @@ export class Scene {
     const seen = new Set(detail === 'far' ? [] : this.inSight(NEAR));
     this.fill(seen);
     if (!this.viewport.dragging) {
-      this.animate(seen); // nothing moves by itself meanwhile
+      this.animate(seen); // nothing else moves during it
     }
     this.putColumns();
     this.overlay.put(this.boxOnScreen(this.state.menu?.name));
@@ -511,7 +512,7 @@ export class Scene {
     }
   }
 
-  /** Shortens the names of the graph beside each other. */
+  /** Shortens the names of the graph next to each other. */
   private short(): ShortNames {
     const { names } = this.state.shape;
     if (this.shortened?.of !== names) {

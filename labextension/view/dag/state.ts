@@ -4,7 +4,7 @@ import type { Form, Inquiry } from './commands';
 import type { Flow } from './lineage';
 import { shapeOf, WHOLE, type Scope, type Shape } from './shape';
 
-/** The list of columns beside a chosen node. */
+/** The list of columns next to a chosen node. */
 export interface OpenColumns {
   readonly name: string;
   /** What the kernel answered, or why it did not; null until then. */
@@ -34,13 +34,13 @@ export interface State {
   readonly home: ReadonlyMap<string, string>;
   readonly scope: Scope;
   readonly shape: Shape;
-  /** Which way edges go; null: whichever is larger in the view. */
+  /** Which way edges go; null: the one that is larger in the view. */
   readonly rightward: boolean | null;
   readonly chosen: string | null;
   /** The one node in the order of tabs. */
   readonly roving: string | null;
   readonly hovered: string | null;
-  /** What is searched for, what was found, and which of that is looked at (-1: none). */
+  /** What is searched for, what was found, and which of that is shown (-1: none). */
   readonly text: string;
   /** Whether a badge searches: by state alone, and for as long as there is such a node. */
   readonly badge: boolean;
@@ -55,7 +55,7 @@ export interface State {
   readonly whole: boolean;
   /** The open menu of a node, and the question of it that is open. */
   readonly menu: OpenMenu | null;
-  /** What came of a command, until its node changes. */
+  /** The outcome of a command, until its node changes. */
   readonly told: Told | null;
 }
 
@@ -87,7 +87,7 @@ export function firstState(live: boolean, rightward: boolean | null): State {
   };
 }
 
-/** The match that is looked at. */
+/** The match that is shown. */
 export function matchOf({ matches, match }: State): string | undefined {
   return match < 0 ? undefined : matches?.[match];
 }

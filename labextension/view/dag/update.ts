@@ -14,9 +14,9 @@ export type Way = 'upstream' | 'downstream';
 export type Action =
   | { readonly is: 'graph'; readonly message: GraphMessage }
   | { readonly is: 'event'; readonly event: EventMessage }
-  /** Another view chose: nobody is told. */
+  /** Another view chose: the host is not notified. */
   | { readonly is: 'choose'; readonly name: string | null }
-  /** The user chose: the host is told, and the columns unfold. */
+  /** The user chose: the host is notified, and the columns unfold. */
   | { readonly is: 'pick'; readonly name: string }
   | { readonly is: 'hover'; readonly name: string | null }
   /** The focus came to a node. */
@@ -27,7 +27,7 @@ export type Action =
   /** A badge searches by state, and goes to what it finds. */
   | { readonly is: 'search'; readonly text: string; readonly badge?: boolean }
   | { readonly is: 'step'; readonly by: number }
-  /** Only what lies one way of the chosen node; once more to show all. */
+  /** Only what is one way of the chosen node; once more to show all. */
   | { readonly is: 'narrow'; readonly way: Way }
   | { readonly is: 'widen' }
   | { readonly is: 'unfold'; readonly name: string }
@@ -272,7 +272,7 @@ function startSearch(state: State, text: string, badge: boolean, now: Now): Stat
 }
 
 /**
- * Search again for the same text; the match that is looked at stays so, if it still is one. What a
+ * Search again for the same text; the match that is shown stays so, if it still is one. What a
  * badge searches for is gone with its last node.
  */
 function search(state: State, now: Now): State {

@@ -4,7 +4,7 @@ import * as camera from './camera';
 import type { Camera } from './camera';
 import type { Point, Size } from './layout/index';
 
-/** A press becomes a drag after so many pixels. */
+/** A press becomes a drag after this number of pixels. */
 const SLACK = 4;
 const GLIDE = 280;
 /** Pixels between the dots of the background, as in the style sheet. */
@@ -17,7 +17,7 @@ export interface ViewportOptions {
   readonly hold: (camera: Camera) => Camera;
   /** The camera is another, or the viewport has another size. */
   readonly changed: () => void;
-  /** The user moved the camera by hand. */
+  /** The user moved the camera. */
   readonly byHand: () => void;
 }
 
@@ -40,7 +40,7 @@ export class Viewport {
     element.addEventListener('pointerup', event => this.release(event));
     element.addEventListener('pointercancel', event => this.release(event));
     element.addEventListener('wheel', event => this.wheel(event), { passive: false });
-    // a drag that ends on a card is no click on it
+    // a drag that ends on a card is not a click on it
     element.addEventListener('click', event => this.dragged && event.stopPropagation(), true);
     if (typeof ResizeObserver !== 'undefined') {
       this.observer = new ResizeObserver(() => options.changed());
@@ -103,7 +103,7 @@ export class Viewport {
     clearTimeout(this.glide);
   }
 
-  /** Tell in the next frame that the camera is another. */
+  /** Report in the next frame that the camera has moved. */
   later(): void {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;

@@ -1,4 +1,4 @@
-/** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags go on with the clock. */
+/** What a node is called, in the words of dt_jupyter/widgets/graph.py; lags follow the clock. */
 import { SINK_TOKENS, STATE_TOKENS } from '../icons/marks';
 import type { Now } from '../elements/clock';
 import { oneLine } from '../elements/text';
@@ -24,7 +24,7 @@ export function isSuspended(node: GraphNode): boolean {
   return node.scheduling_state === 'SUSPENDED';
 }
 
-/** Whether nothing refreshes it though nobody suspended it, and nothing failed. */
+/** Whether nothing refreshes it though it was not suspended, and nothing failed. */
 export function isIdle(node: GraphNode): boolean {
   return Boolean(node.held_back) && !isSuspended(node) && node.running === null;
 }
@@ -206,7 +206,7 @@ export function rowsText(node: GraphNode): string {
   return node.rows === null ? '' : `${count(node.rows)} ${node.rows === 1 ? 'row' : 'rows'}`;
 }
 
-/** What it is; of files, how many of which folder. */
+/** What it is; for files, their number and folder. */
 export function kindText({ kind, files }: GraphNode): string {
   return files ? oneLine(files) : KIND_WORDS[kind];
 }
@@ -254,7 +254,7 @@ function atLength(text: string): string {
   });
 }
 
-/** What became of a delivery, in a few words. */
+/** The outcome of a delivery, in a few words. */
 export function deliveryText(done: SinkDelivery): string {
   const counts = [
     `${exact(done.loaded)} loaded`,
@@ -302,7 +302,7 @@ function taskFacts(node: GraphNode, now: Now): NamedFact[] {
   ];
 }
 
-/** What became of a run, in a few words. */
+/** The outcome of a run, in a few words. */
 export function runText(run: TaskRunRow): string {
   const rows = run.rows === null ? '' : `, ${plural(run.rows, 'row')}`;
   return `${run.state} at ${utc(run.scheduled)}${rows}`;

@@ -1,4 +1,4 @@
-/** What a table holds, read when somebody asks: its columns' profile and a few rows. */
+/** What a table holds, read on request: its columns' profile and a few rows. */
 import { h } from '../elements/dom';
 import { button, errorBlock, liveRegion, said, sentence } from '../elements/parts';
 import { resultTable } from '../elements/grid';

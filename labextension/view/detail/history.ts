@@ -11,12 +11,12 @@ import type { HistoryMessage, HistoryRow, RefreshState } from '../wire';
 /** States of a refresh that has not ended. */
 export const UNDECIDED: ReadonlySet<RefreshState> = new Set(['SCHEDULED', 'EXECUTING']);
 
-/** Tells a refresh from those before it. */
+/** Distinguishes a refresh from those before it. */
 export function keyOf(row: HistoryRow | undefined): string {
   return row ? `${row.data_timestamp} ${row.trigger}` : '';
 }
 
-/** What came of a refresh that succeeded, in a sentence. */
+/** The outcome of a refresh that succeeded, in a sentence. */
 export function resultOf({ name, action, duration: took, ...rows }: HistoryRow): string {
   const seconds = took === null ? '' : `, in ${duration(took)}`;
   if (action === 'NO_DATA') {
@@ -29,7 +29,7 @@ export function resultOf({ name, action, duration: took, ...rows }: HistoryRow):
 const isEmpty = (row: HistoryRow): boolean => row.state === 'SUCCEEDED' && row.action === 'NO_DATA';
 
 /**
- * The refreshes, and a box that shows those that found no change; `all` is null while nobody used
+ * The refreshes, and a box that shows those that found no change; `all` is null until the user used
  * it: then they are left out where most are so.
  */
 export function historyTable(
@@ -41,13 +41,13 @@ export function historyTable(
   return folded(message.rows, isEmpty, 'unchanged', { all, switched }, draw);
 }
 
-/** Whether the quiet rows are shown; `all` is null while nobody said. */
+/** Whether the quiet rows are shown; `all` is null until the user chose. */
 export interface Folding {
   readonly all: boolean | null;
   readonly switched: (all: boolean) => void;
 }
 
-/** Rows, and a box that shows the quiet ones, of which it says how many they are. */
+/** Rows, and a box that shows the quiet ones, with their number. */
 export function folded<R>(
   rows: readonly R[],
   isQuiet: (row: R) => boolean,

@@ -53,10 +53,10 @@ class DetailView implements View<DetailMessage> {
   private readonly _contents: Contents;
   private _message: DetailMessage | null = null;
   private _open: Form = null;
-  /** Whether refreshes without changes are listed; null while nobody said. */
+  /** Whether refreshes without changes are listed; null until the user chose. */
   private _noData: boolean | null = null;
   private _busy: string | null = null;
-  /** The newest refresh when one was asked for by hand; undefined where none was. */
+  /** The newest refresh when the user requested one; undefined if there was none. */
   private _before: string | undefined;
   private _gone = false;
 
@@ -82,7 +82,7 @@ class DetailView implements View<DetailMessage> {
     this._draw();
   }
 
-  /** The refresh that was started by hand has ended: what came of it stands where that was said. */
+  /** The refresh that the user started has ended: its outcome is shown where it was requested. */
   private _drawResult({ history }: DetailMessage): void {
     const [newest] = history.rows;
     const over = newest && !UNDECIDED.has(newest.state) && keyOf(newest) !== this._before;
@@ -239,7 +239,7 @@ class DetailView implements View<DetailMessage> {
     return box;
   }
 
-  /** Does it, says what came of it, and shows the table as it is then. */
+  /** Does it, shows the outcome, and shows the table as it is then. */
   private async _do(what: string, question: Question): Promise<void> {
     const name = this._message!.name;
     const here = (): boolean => !this._gone && this._message?.name === name;
@@ -271,7 +271,7 @@ class DetailView implements View<DetailMessage> {
     await this._again(name, here);
   }
 
-  /** A kernel that went away meanwhile has said so by then. */
+  /** A kernel that has ended has reported it by then. */
   private async _again(name: string, here: () => boolean): Promise<void> {
     const answer = await this._host.ask({ ask: 'detail', name }).catch(() => null);
     if (answer?.type === 'detail' && here()) {
@@ -361,7 +361,7 @@ class DetailView implements View<DetailMessage> {
 
   /** Why it is late, and what helps. */
   private _late(late: LateRow): HTMLElement {
-    // what is done with the table itself stands in the head
+    // what is done with the table itself is in the head
     const own = this._message!.name;
     const others = ({ kind, name }: RemedyRow): boolean =>
       name !== own || (kind !== 'resume' && kind !== 'refresh');
@@ -422,7 +422,7 @@ function figures(message: DetailMessage): HTMLElement {
   return h('dl', { class: 'dtj-statistics' }, ...shown);
 }
 
-/** `AUTO → INCREMENTAL`: what was asked for, where it is not what it came to. */
+/** `AUTO → INCREMENTAL`: what was requested, where it is not what it came to. */
 function modeText(card: CardMessage): string {
   const automatic = card.declared_mode === 'AUTO' && card.refresh_mode !== 'AUTO';
   return automatic ? `AUTO → ${card.refresh_mode}` : card.refresh_mode;

@@ -55,7 +55,7 @@ function told(node: TreeNode): string {
   return [node.operator, node.rule, node.state, rows, changed].filter(Boolean).join('; ');
 }
 
-/** The statements, each folded, with a button that copies it. `tell` says what came of that. */
+/** The statements, each folded, with a button that copies it. `tell` shows the outcome. */
 export function statements(
   all: readonly Statement[],
   tell: (sentence: string) => void,

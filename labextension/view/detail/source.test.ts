@@ -97,7 +97,7 @@ test('a view has its text, and nothing that only a table has', () => {
 
 test('a stream says where it stands', () => {
   view.update(orders({ name: 'news', kind: 'stream', versions: [], stream: STREAM }));
-  expect(titles()).toEqual(['Where it stands']);
+  expect(titles()).toEqual(['Position']);
   expect(root.querySelector('.dtj-streams')!.textContent).toContain('3 commits');
 });
 

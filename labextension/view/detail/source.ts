@@ -29,7 +29,7 @@ class SourceView extends StandingView<SourceMessage> {
       section(null, this._facts(message)),
       ...(stream === null
         ? [this._contents.element]
-        : [section('Where it stands', standing(message, this._host))]),
+        : [section('Position', standing(message, this._host))]),
       ...(versions.length ? [section('Versions', versionsTable(message))] : []),
       ...(kind === 'view' ? [this.definition(message)] : []),
     ];

@@ -1,4 +1,5 @@
-/** What the views of a sink, a source and a task share: a head with actions, what came of them, sections. */
+/** What the views of a sink, a source and a task share: a head with actions, their outcomes,
+ * sections. */
 import { sqlText } from './plan';
 import { h } from '../elements/dom';
 import {
@@ -78,7 +79,7 @@ export abstract class StandingView<M extends Told> implements View<M> {
     });
   }
 
-  /** The head: a name, how it stands, and what can be done. */
+  /** The head: a name, its state, and what can be done. */
   protected headOf(name: string, standing: Child, actions: () => Child[]): HTMLElement {
     return h(
       'div',
@@ -105,7 +106,7 @@ export abstract class StandingView<M extends Told> implements View<M> {
     });
   }
 
-  /** Does it, says what came of it, and shows the object as it is then. */
+  /** Does it, shows the outcome, and shows the object as it is then. */
   protected async do(question: Question): Promise<void> {
     const name = this.name;
     const here = (): boolean => !this._gone && this._message?.name === name;

@@ -15,7 +15,7 @@ export function mountTask(root: HTMLElement, host: Host): View<TaskMessage> {
 }
 
 class TaskView extends StandingView<TaskMessage> {
-  /** Whether runs that had nothing to do are listed; null while nobody said. */
+  /** Whether runs that had nothing to do are listed; null until the user chose. */
   private _all: boolean | null = null;
 
   protected title({ name, node }: TaskMessage): HTMLElement {

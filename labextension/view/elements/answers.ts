@@ -1,4 +1,4 @@
-/** What the kernel answered, as it is shown beside what was asked. */
+/** What the kernel answered, as it is shown next to the question. */
 import { h } from './dom';
 import { errorBlock, said } from './parts';
 import { resultTable } from './grid';
@@ -35,7 +35,7 @@ function resultBlock(message: ResultMessage): HTMLElement {
   );
 }
 
-/** What failed, where in the query, of which row, and what to do. */
+/** What failed, where in the query, for which row, and what to do. */
 export function failureBlock({ at, error, expression, row, steps }: FailureMessage): HTMLElement {
   const part = (name: string, text: string | null): (HTMLElement | null)[] =>
     text === null ? [] : [h('dt', {}, name), h('dd', {}, h('code', {}, oneLine(text)))];

@@ -1,4 +1,5 @@
-/** What lies between two versions, or definitions: in words, and the rows that came and went. */
+/** What differs between two versions, or definitions: in words, and the rows that were inserted and
+ * deleted. */
 import { h } from './dom';
 import { resultTable } from './grid';
 import { clean } from './text';

@@ -1,12 +1,12 @@
 /**
- * Elements by hand: every text goes through `textContent`, every attribute through `setAttribute`,
- * so that nothing of the data is ever read as markup.
+ * Elements without a framework: every text goes through `textContent`, every attribute through
+ * `setAttribute`, so that nothing of the data is ever read as markup.
  */
 import type { LiveMessage, Request } from '../wire';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** `class`, `aria-…`, `data-…` and the like; a null, undefined or false one is left out. */
+/** `class`, `aria-…`, `data-…` and similar attributes; a null, undefined or false one is left out. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export type Child = Node | string | null | undefined | false;
@@ -49,7 +49,7 @@ function filled<E extends Element>(element: E, attributes: Attributes, children:
 /** A request without its number, which the one who sends it gives. */
 export type Question = Pick<Request, 'ask'> & Partial<Omit<Request, 'id' | 'ask'>>;
 
-/** The cells of the document that a view stands beside. */
+/** The cells of the document that a view is next to. */
 export interface Cells {
   /** A new cell below the one in use, with that text, ready to be changed. */
   insert(code: string): void;
@@ -57,7 +57,7 @@ export interface Cells {
   jump(name: string): boolean;
 }
 
-/** A view of one table, beside others. */
+/** A view of one table, next to others. */
 export type Beside = 'details' | 'replay';
 
 /** What a view needs of the place that it is shown in: a widget, a panel, or a test. */
@@ -74,7 +74,7 @@ export interface Host {
   open?(name: string, view: Beside): void;
 }
 
-/** A view in its place; `update` draws anew, with as little change as the data allows. */
+/** A view in its place; `update` redraws, with as little change as the data allows. */
 export interface View<M> {
   update(message: M): void;
   dispose(): void;

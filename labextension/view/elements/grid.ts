@@ -1,6 +1,6 @@
 /**
  * Rows as a grid: sorted by a heading, filtered by a text, walked by the arrow keys, copied and
- * downloaded. What is not looked at is not drawn.
+ * downloaded. What is not visible is not drawn.
  */
 import { csv } from './csv';
 import { h } from './dom';
@@ -26,13 +26,13 @@ export interface Gridded extends Rows {
 export interface Looks {
   /** Names the table, and its file. */
   readonly label: string;
-  /** Stands above it; nothing where the label names it elsewhere. */
+  /** Shown above it; nothing where the label names it elsewhere. */
   readonly title?: string | null;
   /** Without an ending. */
   readonly file?: string;
   /** In place of how many rows there are. */
   readonly told?: string;
-  /** Beside the buttons. */
+  /** Next to the buttons. */
   readonly more?: readonly Node[];
   /** An update is one row, with the values before and after. */
   readonly merged?: boolean;
@@ -297,7 +297,7 @@ export class Grid {
       return;
     }
     event.preventDefault();
-    event.stopPropagation(); // the notebook has keys of its own
+    event.stopPropagation(); // the notebook has its own keys
   }
 
   private _clicked(event: MouseEvent): void {

@@ -16,7 +16,7 @@ export function frame(root: HTMLElement, name: string, own: string): HTMLElement
   return made;
 }
 
-/** What came of something that was asked: a sentence in a tinted line. */
+/** The outcome of a request: a sentence in a tinted line. */
 export function said(text: string, kind: 'done' | 'trouble' | 'caution' = 'done'): HTMLElement {
   const class_ = kind === 'done' ? 'dtj-said' : `dtj-said dtj-${kind}`;
   const sign = { done: '✓', trouble: '✗', caution: '!' }[kind];
@@ -115,7 +115,7 @@ export function errorBlock(error: ErrorMessage): HTMLElement {
   );
 }
 
-/** The lines around the place; a place that goes on is underlined to the end of its first line. */
+/** The lines around the place; a longer place is underlined to the end of its first line. */
 function placed(query: string, at: NonNullable<ErrorMessage['underline']>): HTMLElement {
   const lines = query.split(/\r?\n/);
   const index = Math.min(Math.max(at.line, 1), lines.length) - 1;
@@ -149,13 +149,13 @@ function underlined(line: string, at: { column: number; length: number }): (stri
   ];
 }
 
-/** What somebody can read of whatever was thrown. */
+/** A readable text for whatever was thrown. */
 export function sentence(thrown: unknown): string {
   return clean(thrown instanceof Error ? thrown.message : String(thrown));
 }
 
 /**
- * Draws parts of `root` anew and leaves the user where they were: the element of the same
+ * Redraws parts of `root` and leaves the user where they were: the element of the same
  * `data-key` has the focus again, folds stay open, and scrolled places stay scrolled.
  */
 export function keepingPlace(root: HTMLElement, draw: () => void): void {

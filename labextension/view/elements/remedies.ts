@@ -1,4 +1,4 @@
-/** What helps a table that is late: a button each, and what comes of it. */
+/** What helps a table that is late: a button each, and its outcome. */
 import { answerBlock } from './answers';
 import { h, type Host, type Question } from './dom';
 import { button, said, sentence } from './parts';
@@ -15,7 +15,7 @@ const QUESTIONS: Readonly<Record<Exclude<RemedyKind, 'show'>, Question['ask']>> 
   explain: 'failure',
 };
 
-/** `told` shows what came of one. `key` tells these buttons from others of the view. */
+/** `told` shows the outcome of one. `key` distinguishes these buttons from others of the view. */
 export function remedyButtons(
   remedies: readonly RemedyRow[],
   host: Host,

@@ -3,7 +3,7 @@ import type { CatalogueItem } from '../wire';
 
 const PLAIN = /^(`(``|[^`])*`|[A-Za-z_]\w*)(\.(`(``|[^`])*`|[A-Za-z_]\w*))*$/;
 
-/** The name as SQL reads it: messages write names so already, but for those of a quarantine. */
+/** The name as SQL reads it: messages write names so already, except for those of a quarantine. */
 function quoted(name: string): string {
   return PLAIN.test(name) ? name : `\`${name.replaceAll('`', '``')}\``;
 }

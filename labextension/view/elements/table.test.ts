@@ -94,7 +94,7 @@ test('rows that nobody looks at are not drawn, but counted', () => {
 });
 
 describe('the first changed value', () => {
-  /** A row of values 100 pixels wide each, of which the browser shows 250, beside marks of 60. */
+  /** A row of values 100 pixels wide each, of which the browser shows 250, next to marks of 60. */
   function placed(changed: number): { place: HTMLElement; region: HTMLElement } {
     const columns = Array.from({ length: 9 }, (_, i) => ({ name: `c${i}`, type: 'int' }));
     const rows = ['1', '2'].map(value => columns.map((_, i) => (i === changed ? value : '0')));

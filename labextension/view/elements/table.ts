@@ -1,4 +1,5 @@
-/** Rows of a result, and of a difference, as a table: NULL is told from a text, a mark from a cell. */
+/** Rows of a result, and of a difference, as a table: NULL differs from a string, a mark from a
+ * cell. */
 import { h } from './dom';
 import { oneLine } from './text';
 import type { Child } from './dom';
@@ -70,7 +71,7 @@ export function markCell(mark: Mark | 'updated'): HTMLElement {
   return h('th', { scope: 'row', class: 'dtj-mark' }, ...parts);
 }
 
-/** The place of the other side of an update, which stands beside it: before, then after. */
+/** The place of the other side of an update, which is next to it: before, then after. */
 export function counterpart(marks: readonly Mark[], i: number): number | null {
   if (marks[i] === 'before' && marks[i + 1] === 'after') {
     return i + 1;
@@ -89,7 +90,7 @@ export function changedColumns(data: Rows, marks: readonly Mark[]): string[] {
 }
 
 /** Scrolls the rows in `place` sideways until the first value that an update changed is seen,
- * beside the column of marks, which stays. */
+ * next to the column of marks, which stays. */
 export function showChanged(place: HTMLElement): void {
   const region = place.querySelector<HTMLElement>('.dtj-scroll');
   const moved = region?.querySelector<HTMLElement>('td.dtj-moved');

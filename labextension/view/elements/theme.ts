@@ -52,7 +52,7 @@ function properties(dark: boolean): string {
   return `${own.join(';')};color-scheme:${dark ? 'dark' : 'light'}`;
 }
 
-/** Each rule stands alone: a browser that does not know `:host-context` drops only its own. */
+/** Each rule is separate: a browser that does not know `:host-context` drops only its own. */
 const ROOT = [
   `.dtj{${properties(false)};--dtj-sans:var(--jp-ui-font-family, ${SANS});
     --dtj-mono:var(--jp-code-font-family, ${MONO});font:13px/1.45 var(--dtj-sans);color:var(--dtj-ink)}`,

@@ -12,7 +12,7 @@ export interface TreeRow {
   readonly level: number;
   /** What it is called, and found by. */
   readonly name: string;
-  /** What a reader is told, where it is more than the name. */
+  /** What a screen reader reads, if it is more than the name. */
   readonly label?: string;
   readonly content: readonly Child[];
   readonly choose?: () => void;
@@ -32,7 +32,7 @@ export class Tree {
   private _current: string | null = null;
   private _typed = { word: '', until: 0 };
 
-  /** `id` tells the rows' keys from those of another tree in the same view. */
+  /** `id` distinguishes the rows' keys from those of another tree in the same view. */
   constructor(
     label: string,
     private readonly _id: string,
@@ -212,7 +212,7 @@ export class Tree {
       return;
     }
     event.preventDefault();
-    event.stopPropagation(); // the notebook has keys of its own
+    event.stopPropagation(); // the notebook has its own keys
   }
 
   /** The next row whose name begins with what was typed; one letter again and again walks. */

@@ -83,7 +83,7 @@ export function bytes(value: number): string {
   return `${digits} ${unit}B`;
 }
 
-/** `1 row`, `2,000 rows`; `es` and the like where the plural is not an `s`. */
+/** `1 row`, `2,000 rows`; `es` where the plural is not an `s`. */
 export function plural(value: number, noun: string, many = `${noun}s`): string {
   return `${exact(value)} ${value === 1 ? noun : many}`;
 }

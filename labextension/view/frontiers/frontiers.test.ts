@@ -42,7 +42,7 @@ describe('two tables read together', () => {
     const found = together(a, frontier('b', 8, [source('orders', 4)], [8, 6]));
     expect(found.snapshot).toBe(false);
     expect(found.common).toBe(at(8));
-    expect(found.sentence).toContain('2 min apart');
+    expect(found.sentence).toContain('differ by 2 min');
     expect(found.sentence).toContain('different versions of orders');
     expect(found.sentence).toContain('the newest data timestamp that they have in common');
   });

@@ -1,4 +1,4 @@
-/** Which version of each source each dynamic table stands on, and which two make a snapshot. */
+/** Which version of each source each dynamic table has read, and which two make a snapshot. */
 import { together } from './together';
 import { h, s } from '../elements/dom';
 import { button, frame, keepingPlace, nothing } from '../elements/parts';
@@ -25,7 +25,7 @@ interface Axis {
   readonly most: number;
 }
 
-/** Sources in the order in which they are first stood on, each with the versions that occur. */
+/** Sources in the order in which they are first read, each with the versions that occur. */
 export function axes(frontiers: readonly Frontier[]): Axis[] {
   const found = new Map<string, Axis>();
   for (const { name, kind, version, newest } of frontiers.flatMap(frontier => frontier.sources)) {
@@ -273,7 +273,7 @@ function hint(one: Frontier | undefined, chosen: number): string {
   return `${oneLine(one.name)} ${where}. ${chosen ? 'Now another one …' : 'Choose it to compare it with another.'}`;
 }
 
-/** The version stood on along the axis of its source, and how far the newest one is. */
+/** The version that was read along the axis of its source, and how far the newest one is. */
 function track(source: FrontierSource, axis: Axis): SVGSVGElement {
   const { version, newest } = source;
   const span = Math.max(axis.most - axis.least, 1);

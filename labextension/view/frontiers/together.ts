@@ -6,7 +6,7 @@ import type { Frontier, Instant } from '../wire';
 export interface Together {
   readonly snapshot: boolean;
   readonly sentence: string;
-  /** Sources that both stand on, or one on the other: whether at the same version. */
+  /** Sources that both have read, or one of the other: whether at the same version. */
   readonly shared: ReadonlyMap<string, boolean>;
   /** The newest data timestamp at which both can be read. */
   readonly common: Instant | null;
@@ -14,7 +14,7 @@ export interface Together {
 
 /**
  * A query over both is a snapshot where their data timestamps are equal and each source that both
- * stand on is at one version; a dynamic table that the other reads counts as such a source.
+ * have read is at one version; a dynamic table that the other reads counts as such a source.
  */
 export function together(a: Frontier, b: Frontier): Together {
   const shared = sharedSources(a, b);
@@ -36,7 +36,7 @@ export function together(a: Frontier, b: Frontier): Together {
     return { snapshot: true, shared, common: a.data_timestamp, sentence };
   }
   const why =
-    ta === tb ? '' : `their data timestamps are ${duration(Math.abs(ta - tb) / 1e6)} apart`;
+    ta === tb ? '' : `their data timestamps differ by ${duration(Math.abs(ta - tb) / 1e6)}`;
   const where = apart.length ? `they use different versions of ${listed(apart)}` : '';
   const way =
     common === null

@@ -1,6 +1,6 @@
 /**
- * What a state and an action look like, as in `dt_jupyter/widgets/glyphs.py`: no mark is told by its
- * colour alone, each has its own shape.
+ * What a state and an action look like, as in `dt_jupyter/widgets/glyphs.py`: no mark differs by
+ * its colour alone, each has its own shape.
  */
 import { s } from '../elements/dom';
 import type { TokenName } from '../elements/theme';
@@ -128,7 +128,7 @@ export function cross(x: number, y: number, r: number, token = 'bad'): SVGPathEl
   );
 }
 
-/** A mark as a picture of its own, of 16 pixels, that a reader passes over: its word is beside it. */
+/** A mark as a separate picture of 16 pixels that a screen reader skips: its word is next to it. */
 export function icon(...glyph: SVGElement[]): SVGSVGElement {
   const box = { viewBox: '-8 -8 16 16', width: 16, height: 16 };
   return s('svg', { ...box, class: 'dtj-glyph', 'aria-hidden': 'true' }, ...glyph);

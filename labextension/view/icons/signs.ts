@@ -46,7 +46,7 @@ export function retrySign(): SVGSVGElement {
   return icon(line('M4.6 -3A5.5 5.5 0 1 0 5.5 1M5.4 -6.4V-2.6H1.6', 'warn', 1.7));
 }
 
-/** A triangle with an exclamation mark: an error stands behind it. */
+/** A triangle with an exclamation mark: there is an error. */
 export function errorSign(): SVGSVGElement {
   const triangle = s('path', {
     d: 'M0 -6L6.6 5.6H-6.6Z',

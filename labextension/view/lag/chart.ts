@@ -5,7 +5,7 @@ import { duration, durationTicks, instantTicks } from '../elements/units';
 import { firstFrom, lagBefore, within } from './teeth';
 import type { Refresh, Sawtooth, Span, Tooth } from './teeth';
 
-const MARKS_UPTO = 160; // refreshes; beyond, the line alone tells more than its marks
+const MARKS_UPTO = 160; // refreshes; beyond, the line alone shows more than its marks
 const NARROW = 520;
 
 /** What is drawn where: instants (seconds since 1970) and lags (seconds) to pixels. */
@@ -87,7 +87,7 @@ function idle([from, to]: Span, scale: Scale): SVGElement {
   return s('rect', { class: 'dtj-idle', x: n(x), width: n(until - x), ...tall });
 }
 
-/** Refreshes of which something lies in the picture. */
+/** Refreshes with a part in the picture. */
 function visible(refreshes: readonly Refresh[], scale: Scale): Refresh[] {
   const last = firstFrom(refreshes, scale.to, refresh => refresh.dataTimestamp);
   return refreshes
@@ -176,7 +176,7 @@ const cornersOf = (teeth: readonly Tooth[], scale: Scale): (readonly [number, nu
     ]),
   );
 
-/** How thick a line of so many teeth is, and how opaque. */
+/** How thick a line with a number of teeth is, and how opaque. */
 function strokeOf(many: number): { 'stroke-width': number; 'stroke-opacity': number } {
   const [width, opacity] = [many > MARKS_UPTO ? 0.9 : 1.7, many > 4 * MARKS_UPTO ? 0.5 : 1];
   return { 'stroke-width': width, 'stroke-opacity': opacity };
@@ -305,7 +305,7 @@ function worstOf(above: readonly Tooth[], scale: Scale): SVGElement {
 }
 
 /** Below: a thin line while a refresh waits, a bar while it runs; a stroke for a skip, a cross for a
- * failure. One path for each colour, however many there are. */
+ * failure. One path for each colour, of any number. */
 function lane(shown: readonly Refresh[], scale: Scale, crowded: boolean): SVGElement {
   const middle = scale.lane + 7;
   const drawn = new Map<string, { bars: string[]; waits: string[]; reached: number }>();

@@ -13,7 +13,7 @@ import type { Host, View } from '../elements/dom';
 import type { Sawtooth } from './teeth';
 import type { LagMessage } from '../wire';
 
-const WIDTH = 720; // where nobody can say how wide the place is
+const WIDTH = 720; // if the width of the place is unknown
 const LEAST_DRAG = 5; // pixels; less is a click
 const WIDE = 520;
 
@@ -276,7 +276,7 @@ class SawtoothView implements View<LagMessage> {
       return;
     }
     event.preventDefault();
-    event.stopPropagation(); // the notebook has keys of its own
+    event.stopPropagation(); // the notebook has its own keys
   }
 
   /** A zoomed picture moves along with the refresh that is chosen by key. */

@@ -40,7 +40,7 @@ const ROUND: readonly (readonly [below: number, by: number])[] = [
 
 export type Settings = Record<Control['key'], number>;
 
-/** Where the sliders stand first: what the table does now, as far as its refreshes tell. */
+/** The first positions of the sliders: what the table does now, as far as its refreshes show. */
 export function settingsOf(message: LagMessage): Settings {
   const done = message.points.filter(
     point => point.state === 'SUCCEEDED' && point.start && point.end,
@@ -122,7 +122,7 @@ export class Simulator {
     this._ask();
   }
 
-  /** Another table: its own settings, and what was foretold of the other is gone. */
+  /** Another table: its own settings, and the prediction of the other is gone. */
   reset(name: string, settings: Settings): void {
     [this._name, this._settings, this._found, this._trouble] = [name, settings, null, null];
     for (const control of CONTROLS) {
@@ -137,7 +137,7 @@ export class Simulator {
     return saw?.span && this.element.open ? peakOf(saw, ...saw.span) : 0;
   }
 
-  /** Draws what was foretold on the scale of the real picture. */
+  /** Draws the prediction on the scale of the real picture. */
   draw(real: Sawtooth, scale: Scale | null, width: number): void {
     if (this._trouble !== null) {
       this._result.replaceChildren(said(this._trouble, 'trouble'));
@@ -179,7 +179,7 @@ export class Simulator {
       if (scale) {
         const note = same
           ? 'The same scale as above.'
-          : 'The same lags as above, but a time axis of its own.';
+          : 'The same lags as above, but a separate time axis.';
         parts.push(h('div', { class: 'dtj-foot' }, note));
       }
     }
@@ -241,7 +241,7 @@ export class Simulator {
     this._timer = setTimeout(() => this._ask(), DEBOUNCE);
   }
 
-  /** What somebody is typing is not written over. */
+  /** What the user is typing is not overwritten. */
   private _show(control: Control, write: boolean): void {
     const { range, number, output } = this._controls.get(control.key)!;
     const value = this._settings[control.key];

@@ -24,7 +24,7 @@ import type { Host, View } from '../elements/dom';
 import type { Spacing } from './timeline';
 import type { ReplayMessage, ReplayStep, RowsMessage } from '../wire';
 
-const REST = 60; // milliseconds that the slider rests before rows are asked for
+const REST = 60; // milliseconds that the slider rests before rows are requested
 const FINE = 10_000; // notches of a slider over time
 const LEAP = 10; // steps of PageUp and PageDown
 const SCHEMAS = [
@@ -42,7 +42,7 @@ export interface Walk extends View<ReplayMessage> {
   kernelChanged(): void;
 }
 
-/** Walks over a replay. Rows, another schema and differences are asked for where there is a kernel. */
+/** Walks over a replay. Rows, another schema and differences are requested where there is a kernel. */
 export function mountReplay(root: HTMLElement, host: Host): Walk {
   return new ReplayView(root, host);
 }
@@ -276,7 +276,7 @@ class ReplayView implements Walk {
     }
   }
 
-  /** Where the slider stands, and what is known of the step without its rows. */
+  /** The position of the slider, and what is known of the step without its rows. */
   private _drawStep(): void {
     const [message, step] = [this._message, this._step];
     if (!message || !step) {
@@ -496,7 +496,7 @@ class ReplayView implements Walk {
     }
   }
 
-  /** Asks for the rows of where the slider stands; an answer to anything older is dropped. */
+  /** Asks for the rows of the slider's step; an answer to anything older is dropped. */
   private async _ask(rest = 0): Promise<void> {
     const [message, step] = [this._message, this._step];
     if (!this._host.live || !message || !step) {

@@ -1,4 +1,5 @@
-/** The snapshots along a line: a tick each, above it what came and went, flags where the schema changed. */
+/** The snapshots along a line: a tick each, above it what was inserted and deleted, flags where the
+ * schema changed. */
 import { s } from '../elements/dom';
 import { oneLine } from '../elements/text';
 import { local, plural, seconds } from '../elements/units';
@@ -11,7 +12,7 @@ const BARS = 26; // pixels of the highest bar
 const FLAG = 15;
 const LETTER = 6.8; // pixels of a letter of a flag, about
 
-/** Where each step stands, from 0 to 1: by its time, or one as far from the next as any other. */
+/** The position of each step, from 0 to 1: by its time, or one as far from the next as any other. */
 export function places(steps: readonly ReplayStep[], spacing: Spacing): number[] {
   const times = steps.map(step => seconds(step.time));
   const [first, last] = [times[0] ?? 0, times[times.length - 1] ?? 0];

@@ -73,7 +73,7 @@ export function chart(data: Drawn, across: string, up: string, width: number): E
   );
 }
 
-/** What stands below: as many labels as have room. */
+/** The line below: as many labels as have room. */
 function labels(
   all: readonly (readonly [at: number, label: string])[],
   width: number,

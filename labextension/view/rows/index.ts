@@ -9,12 +9,12 @@ import css from './rows.raw.css';
 import type { Host, View } from '../elements/dom';
 import type { EventMessage, Mark, TableRowsMessage } from '../wire';
 
-const WIDTH = 720; // where nobody can say how wide the place is
+const WIDTH = 720; // if the width of the place is unknown
 
 export interface LiveRows extends View<TableRowsMessage> {
-  /** Rows may be others than those that are shown. */
+  /** Rows may differ from those that are shown. */
   refresh(): void;
-  /** Of this table, or of what it reads where that is no table. */
+  /** Of this table, or of what it reads where that is not a table. */
   happened(event: EventMessage): void;
 }
 
@@ -88,7 +88,7 @@ class RowsView implements LiveRows {
     this._frame.remove();
   }
 
-  /** One question at a time: what came meanwhile is asked for by the next. */
+  /** One question at a time: later changes are requested by the next. */
   private async _ask({ name, at, table_version, limit }: TableRowsMessage): Promise<void> {
     this._asking = true;
     try {

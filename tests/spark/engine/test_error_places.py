@@ -88,7 +88,7 @@ def test_a_text_that_spark_refuses_is_underlined(
         ("SELECT (id FROM orders", "FROM", "A ) is missing"),
         ("CREATE DYNAMIC TABLE d AS SELECT count(* FROM orders", "FROM", "( after count"),
         ("SELECT id FROM orders WHERE id = 1)", ")", "leave out the )"),
-        ("SELECT id FROM orders LIMIT 1 WHERE id = 1", "WHERE", "WHERE stands before LIMIT"),
+        ("SELECT id FROM orders LIMIT 1 WHERE id = 1", "WHERE", "WHERE comes before LIMIT"),
         ("SELECT * FROM {orders}", "{", "IDENTIFIER(:orders)"),
         ("SELECT * FROM 'orders'", "'orders'", "has no quotes"),
     ],

@@ -88,7 +88,7 @@ def test_frames_keep_their_values_and_types(lab: Lab) -> None:
         ("orders.xlsx", "DT-1003", "its format is not known"),
         (5, "DT-1031", "a path, or a frame"),
         (pandas.DataFrame({"a": [1, "x"]}), "DT-1003", "values of one type"),
-        (pandas.DataFrame([[1, 2]], columns=["a", "a"]), "DT-1003", "a name of its own"),
+        (pandas.DataFrame([[1, 2]], columns=["a", "a"]), "DT-1003", "a unique name"),
     ],
 )
 def test_what_cannot_be_loaded_is_said_and_leaves_nothing(

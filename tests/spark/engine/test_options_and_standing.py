@@ -396,7 +396,7 @@ def test_a_table_below_one_that_was_suspended_for_errors_says_why_it_is_stale(
     assert "ALTER DYNAMIC TABLE" in str(shown(lab, "eb")[1])
     lab.sql("ALTER DYNAMIC TABLE ec SUSPEND")
     ((said,),) = lab.sql("ALTER DYNAMIC TABLE ea RESUME")
-    assert said.endswith("resumed; eb downstream of it go on.")
+    assert said.endswith("resumed; eb downstream of it continue.")
     assert (shown(lab, "eb")[0], shown(lab, "ec")[0]) == ("ACTIVE", "SUSPENDED")
 
 

@@ -67,7 +67,7 @@ ANEW = {
     "SELECT DISTINCT * FROM o": "computes, compares or orders",
     "SELECT * FROM o EXCEPT SELECT * FROM o WHERE a = 1": "computes, compares or orders",
     "SELECT * FROM o UNION SELECT * FROM o": "computes, compares or orders",
-    "SELECT * FROM o UNION ALL SELECT d, a, a FROM i": "beside one",
+    "SELECT * FROM o UNION ALL SELECT d, a, a FROM i": "with one that",
 }
 
 

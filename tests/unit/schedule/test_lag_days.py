@@ -73,7 +73,7 @@ def test_a_table_that_is_younger_or_has_nothing() -> None:
     assert young.total.seconds == pytest.approx(100)
     none = lag_over_days(NAME, MINUTE, [], NOW, 1)
     assert none.total.mean is None
-    assert "nothing to tell" in str(none)
+    assert "no data" in str(none)
     assert lag_over_days(NAME, TargetLag(None), commits((9, 9)), NOW, 1).total.within is None
 
 

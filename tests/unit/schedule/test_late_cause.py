@@ -73,7 +73,7 @@ CASES: list[tuple[str, LakeStanding, str, list[str]]] = [
         ["Resume warehouse default"],
     ),
     (
-        "by hand only",
+        "manually only",
         lake(late("a", scheduler_enabled=False), targets={}),
         "NOT_SCHEDULED",
         ["Refresh now"],

@@ -41,7 +41,7 @@ def test_the_nearest_one_is_named_and_one_refreshed_by_hand_holds_back_too() -> 
     by_hand = node("b", "a", scheduler_enabled=False, period=None)
     found = held_back((stopped("a"), by_hand, node("c", "b")))
     assert found["c"].code == "UPSTREAM_NOT_SCHEDULED"
-    assert found["c"].sentence == "b, which it reads, is refreshed by hand only."
+    assert found["c"].sentence == "b, which it reads, is refreshed manually only."
 
 
 def test_a_long_chain_and_a_wide_one() -> None:

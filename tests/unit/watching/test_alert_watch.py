@@ -385,7 +385,7 @@ def test_a_webhook(
 def test_a_webhook_that_is_not_there(caplog: pytest.LogCaptureFixture) -> None:
     alert = Alert(AlertKind.FAILED, "DYNAMIC_TABLE", name("a"), "id-a", at(0))
     Webhook("http://127.0.0.1:1/secret", lambda _: None)(alert)
-    assert "was not told of an alert" in caplog.text
+    assert "did not receive an alert" in caplog.text
     assert "secret" not in caplog.text + repr(Webhook("http://127.0.0.1:1/secret"))
 
 

@@ -40,6 +40,6 @@ def test_a_sink_that_was_never_delivered_says_so() -> None:
 
 
 def test_the_node_of_a_sink_stands_somewhere() -> None:
-    with pytest.raises(ValueError, match="where it stands"):
+    with pytest.raises(ValueError, match="has its state"):
         replace(SINK, node=source("s"))
     assert isinstance(SINK, SinkMessage)

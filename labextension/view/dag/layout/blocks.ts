@@ -1,7 +1,8 @@
-/** Many boxes with the same neighbours as one: a grid with a way beside each of its columns. */
+/** Many boxes with the same neighbours as one: a grid with a way at the side of each of its
+ * columns. */
 import { ASPECT, type Point } from './values';
 
-/** So many boxes that share all their neighbours become a grid. */
+/** This number of boxes that share all their neighbours become a grid. */
 export const BLOCK_FROM = 10;
 /** Room on both sides of a column of the grid, for the edges. */
 const CHANNEL = 20;
@@ -51,7 +52,7 @@ export function blocksOf(
   return { blocks, edges: between };
 }
 
-/** A key for each box that says who its neighbours are; a box without any has one of its own. */
+/** A key for each box that says who its neighbours are; a box without any has its own. */
 function neighbours(boxes: number, edges: readonly (readonly [number, number])[]): string[] {
   const sources: number[][] = Array.from({ length: boxes }, () => []);
   const targets: number[][] = Array.from({ length: boxes }, () => []);

@@ -1,6 +1,6 @@
 /**
  * One column, for a narrow view: boxes below each other at the width that there is, and their edges
- * in lanes beside them, one lane for each source, as a log of commits is drawn.
+ * in lanes next to them, one lane for each source, as a log of commits is drawn.
  */
 import type { Layout, Placed, Point, Route, Size } from './values';
 
@@ -57,7 +57,7 @@ export function columned(
   };
 }
 
-/** A topological order that goes on with what reads the box before, so that chains stay together. */
+/** A topological order that continues with what reads the box before, so that chains stay together. */
 function inDepth(
   names: readonly string[],
   edges: readonly (readonly [string, string])[],

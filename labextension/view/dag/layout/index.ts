@@ -3,8 +3,8 @@
  * other way; a layout that flows down has along = y. Nothing is random, so a graph is always laid
  * out the same.
  *
- * Many boxes with the same neighbours become one block, a grid, so that a fan of 500 is no line of
- * 500; parts without a connection are packed into rows.
+ * Many boxes with the same neighbours become one block, a grid, so that a fan of 500 is not a line
+ * of 500; parts without a connection are packed into rows.
  */
 import { layersOf, ordered, partsOf, stepsOf, type Steps } from './layers';
 import { positions } from './positions';
@@ -17,14 +17,15 @@ export interface LayoutOptions {
   readonly rightward?: boolean;
   readonly betweenLayers?: number;
   readonly betweenBoxes?: number;
-  /** So many boxes lie side by side in a layer at most: for a narrow picture. */
+  /** The most boxes side by side in a layer: for a narrow picture. */
   readonly breadth?: number;
 }
 
 const WAY_GAP = 12;
 const PORT = 10;
 const PORT_SHARE = 0.5;
-/** How much further apart layers lie for each pixel that an edge goes aside, from where, and at most. */
+/** How much the distance of layers grows for each pixel that an edge goes sideways, from where, and
+ * at most. */
 const ROOM_SHARE = 0.07;
 const NEAR_ASIDE = 400;
 const MOST_ROOM = 240;
@@ -47,7 +48,7 @@ interface Part {
 }
 
 /**
- * Places boxes so that every edge goes on along the flow and no two boxes meet. `names` are in
+ * Places boxes so that every edge follows the flow and no two boxes meet. `names` are in
  * topological order; an edge against that order, or to no box, is left out.
  */
 export function layered(
@@ -199,7 +200,8 @@ function placed(
   return part;
 }
 
-/** Layers lie further apart where an edge between them goes far aside, so that it is no level line. */
+/** Layers have a larger distance if an edge between them goes far sideways, so that it is not a
+ * level line. */
 function room(layer: readonly number[], steps: Steps, cross: ReadonlyMap<number, number>): number {
   let aside = 0;
   for (const step of layer) {

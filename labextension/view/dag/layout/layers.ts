@@ -17,7 +17,7 @@ export interface Steps {
   readonly chains: readonly (readonly number[])[];
 }
 
-/** Work that exchanges of neighbours may take, in pairs looked at: small graphs never reach it. */
+/** Work that exchanges of neighbours may take, in pairs compared: small graphs never reach it. */
 const EXCHANGES = 1_500_000;
 const SWEEPS = 12;
 
