@@ -11,14 +11,14 @@ from .emit.hashing import (
 )
 from .emit.query import (
     AllColumns as AllColumns,
+    FromNode as FromNode,
     Generated as Generated,
-    Item as Item,
     Joined as Joined,
     Nested as Nested,
     Over as Over,
     Query as Query,
-    Relation as Relation,
     Select as Select,
+    SelectItem as SelectItem,
     Table as Table,
     TextQuery as TextQuery,
     UnionAll as UnionAll,
