@@ -1,7 +1,6 @@
 from .dialect import (
     WholeSpark as WholeSpark,
     has_other_precedence as has_other_precedence,
-    is_free_function as is_free_function,
 )
 from .emit.bag_sql import BagSql as BagSql
 from .emit.hashing import (
