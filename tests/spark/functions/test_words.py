@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 from dt_jupyter.functions.names import _KEYWORDS
@@ -17,7 +17,7 @@ RESERVED = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKey
 def is_call(parser: Any, text: str, name: str) -> bool:
     try:
         made = parser.parseExpression(text)
-    except Py4JJavaError:
+    except ParseException:
         return False
     kind = made.getClass().getSimpleName()
     return bool(kind == "UnresolvedFunction" and made.nameParts().apply(0).lower() == name)
