@@ -25,12 +25,25 @@ import dt_jupyter.sql.emit.state_sql as maintain
 from dt_jupyter.definition.compile import compile_query
 from dt_jupyter.definition.query_meaning import CallableFunctions, QueryText, empty_relation
 from dt_jupyter.definition.validate.creation_check import Verdict, check
-from dt_jupyter.ivm import DERIVATIVES, Filter, Generate, Join, Match, Rel, Scan, Top, Union, Window
+from dt_jupyter.ivm import (
+    DERIVATIVES,
+    Filter,
+    Generate,
+    Join,
+    Match,
+    Rel,
+    Scan,
+    Top,
+    Union,
+    Window,
+    expr,
+)
 from dt_jupyter.model import Definition, Name, Source, SourceKind
 from dt_jupyter.model.hidden import public_rows
 from dt_jupyter.sources.pinned_text import pinned
 from dt_jupyter.sources.source_names import name_of
 from dt_jupyter.spark import CancelFlag, Cancelled, run_cancellable
+from dt_jupyter.sql import Query, TextQuery
 from dt_jupyter.sql.emit import render
 from tests.cases import some
 from tests.unit.definition.test_check_plan import (
@@ -191,7 +204,8 @@ def weighted_as_if_inserted(state: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"), [("weighted", weighted_as_if_inserted), ("_reached", lambda state: "FALSE")]
+    ("name", "wrong"),
+    [("weighted", weighted_as_if_inserted), ("_reached", lambda state: expr("FALSE"))],
 )
 def test_a_wrong_merge_of_groups_is_found(
     checking: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, wrong: Any
@@ -206,8 +220,8 @@ def test_what_is_bound_wrongly_is_found(
     """Both ends alike, so that only the text itself tells."""
     inner = render._RENDER[Match]
 
-    def rendered(r: Any, rel: Rel, depth: int) -> str:
-        return inner(r, rel, depth).replace(" LEFT JOIN ", " JOIN ")
+    def rendered(r: Any, rel: Rel) -> Query:
+        return TextQuery(inner(r, rel).sql.replace(" LEFT JOIN ", " JOIN "))
 
     monkeypatch.setitem(render._RENDER, Match, rendered)
     assert subject(checking, QUERIES[Match]).checked().mismatch

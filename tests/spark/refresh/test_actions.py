@@ -9,9 +9,10 @@ import pytest
 
 import dt_jupyter.definition.define as define
 import dt_jupyter.refresh.stage_run as apply
-from dt_jupyter.ivm import aggregates
+from dt_jupyter.ivm import Expr, aggregates, col, expr
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import RefreshAction, RefreshTrigger, Timestamp
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit import state_sql as maintain
 from tests.cases import some
 from tests.spark import rival
@@ -398,10 +399,15 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
 
 # -- the oracle is not vacuous --------------------------------------------------------------------
 
+
+def sum_of_inserts(x: Expr, zero: Expr) -> Expr:
+    return expr("SUM(CASE WHEN {w} > 0 THEN {x} END)", w=col(WEIGHT), x=x)
+
+
 _MUTANTS = {
-    "extremes ignore deletes": lambda m: m.setattr(maintain, "_reached", lambda s: "FALSE"),
+    "extremes ignore deletes": lambda m: m.setattr(maintain, "_reached", lambda s: expr("FALSE")),
     "sums ignore deletes": lambda m: m.setitem(
-        aggregates.WEIGHTED, aggregates.Kind.SUM, "SUM(CASE WHEN {w} > 0 THEN {x} END)"
+        aggregates.WEIGHTED, aggregates.Kind.SUM, sum_of_inserts
     ),
     "a delete takes all copies": lambda m: m.setattr(
         apply, "newest_copies", lambda found, gone: found
