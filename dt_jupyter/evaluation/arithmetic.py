@@ -180,7 +180,7 @@ def _cast_number(s: Scalars, value: Value, kind: ValueKind) -> Value:
     return Value(s.cast(value, kind), kind)
 
 
-OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
+ARITHMETIC_OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
     "+": _plus_or_minus,
     "-": _plus_or_minus,
     "*": _arithmetic,

@@ -153,8 +153,9 @@ class Scalars:
         rule = self.rules.nodes.get(type(node))
         if rule is None:
             raise LeftOut(node_name(node))
+        value = rule(self, node)
         require_brackets(node)
-        return rule(self, node)
+        return value
 
     def called(self, call: Call) -> Value:
         """A call by the rule of its function."""

@@ -47,7 +47,7 @@ def cast_kind(type_: str) -> ValueKind:
     return kind
 
 
-def literal_text(node: Expr) -> str | None:
+def constant_string(node: Expr) -> str | None:
     """The text that a string constant stands for; None for anything else."""
     if isinstance(node, Literal) and node.text[:1] == "'":
         return unquote(node.text)

@@ -18,7 +18,7 @@ from dt_jupyter.evaluation.expressions import (
     ViewHash,
 )
 from dt_jupyter.evaluation.kinds import BIGINT, STRING
-from dt_jupyter.evaluation.literals import literal_text
+from dt_jupyter.evaluation.literals import constant_string
 from dt_jupyter.ivm import Call, Case, Cast, Column, Expr, Infix, Literal, Postfix, Reference
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def hash_of_view(s: Scalars, args: Sequence[Expr]) -> Value | None:
     of one view in the forms of a content hash."""
     if s.hashes is None:
         return None
-    literal = literal_text(args[0])
+    literal = constant_string(args[0])
     if literal is not None:
         args = args[1:]
     parts, places = list[HashPart](), dict[tuple[str, str], ViewColumn]()

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dt_jupyter.evaluation import exact, kinds
-from dt_jupyter.evaluation.arithmetic import ARITHMETIC, OPERATORS, cast, negative
+from dt_jupyter.evaluation.arithmetic import ARITHMETIC, ARITHMETIC_OPERATORS, cast, negative
 from dt_jupyter.evaluation.expressions import CallRule, Rules, Scalars, Value, node_name
 from dt_jupyter.evaluation.kinds import BIGINT, BOOLEAN, STRING, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
 from dt_jupyter.evaluation.literals import literal_value
 from dt_jupyter.evaluation.row_hashes import hash_of_view
-from dt_jupyter.evaluation.texts import TEXTS, like
+from dt_jupyter.evaluation.texts import TEXTS, match_pattern
 from dt_jupyter.evaluation.times import TIMES
 from dt_jupyter.ivm import (
     Between,
@@ -99,11 +99,11 @@ def _logic(s: Scalars, node: Infix) -> Value:
 
 
 _OPERATORS: Mapping[str, Callable[[Scalars, Infix], Value]] = {
-    **OPERATORS,
+    **ARITHMETIC_OPERATORS,
     **dict.fromkeys(_COMPARISONS, _comparison),
     "AND": _logic,
     "OR": _logic,
-    "LIKE": like,
+    "LIKE": match_pattern,
 }
 
 

@@ -31,14 +31,14 @@ from dt_jupyter.evaluation.windows import order_by, window_value
 from dt_jupyter.ivm import Call, Column, Expr, Reference, walk_expression
 from dt_jupyter.sql import (
     AllColumns,
+    FromNode,
     Generated,
-    Item,
     Joined,
     Nested,
     Over,
     Query,
-    Relation,
     Select,
+    SelectItem,
     Table,
     UnionAll,
 )
@@ -191,7 +191,7 @@ class _Statements:
 
     # -- FROM --------------------------------------------------------------------------------------
 
-    def _relation(self, node: Relation) -> _Source:
+    def _relation(self, node: FromNode) -> _Source:
         match node:
             case Table():
                 return self._table(node)
@@ -294,13 +294,13 @@ def _view_source(
     return _Source(sql, columns, is_view=True)
 
 
-def _name_of(item: Item) -> str:
+def _name_of(item: SelectItem) -> str:
     match item:
-        case Item(value=Column(id=name), name=""):
+        case SelectItem(value=Column(id=name), name=""):
             return name
-        case Item(value=Reference(name=name), name=""):
+        case SelectItem(value=Reference(name=name), name=""):
             return name
-        case Item(name=""):
+        case SelectItem(name=""):
             raise LeftOut("a column without a name")
     return item.name
 
@@ -343,7 +343,7 @@ def quoted_view(view: str) -> str:
     return '"' + view.replace('"', '""') + '"'
 
 
-def _is_aggregate(item: Item | AllColumns) -> bool:
+def _is_aggregate(item: SelectItem | AllColumns) -> bool:
     """Whether it has an aggregate that is not over a window."""
     if isinstance(item, AllColumns) or isinstance(item.value, Over):
         return False

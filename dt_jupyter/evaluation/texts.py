@@ -8,7 +8,7 @@ from dt_jupyter.evaluation import exact
 from dt_jupyter.evaluation.expressions import CallRule, Scalars, Value, natural_number
 from dt_jupyter.evaluation.kinds import BOOLEAN, INT, STRING
 from dt_jupyter.evaluation.left_out import LeftOut
-from dt_jupyter.evaluation.literals import literal_text, quoted_text
+from dt_jupyter.evaluation.literals import constant_string, quoted_text
 from dt_jupyter.ivm import Call, Expr, Infix
 
 
@@ -19,8 +19,8 @@ def _string(s: Scalars, node: Expr, what: str) -> Value:
     return value
 
 
-def like(s: Scalars, node: Infix) -> Value:
-    value, pattern = s(node.left), literal_text(node.right)
+def match_pattern(s: Scalars, node: Infix) -> Value:
+    value, pattern = s(node.left), constant_string(node.right)
     if value.kind != STRING or pattern is None:
         raise LeftOut("LIKE of another pattern")
     return Value(f"({value.sql} LIKE {quoted_text(pattern)})", BOOLEAN)

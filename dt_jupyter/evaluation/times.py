@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dt_jupyter.evaluation.expressions import CallRule, Scalars, Value
 from dt_jupyter.evaluation.kinds import DATE, INT, VOID, ValueKind
 from dt_jupyter.evaluation.left_out import LeftOut
-from dt_jupyter.evaluation.literals import literal_day, literal_text
+from dt_jupyter.evaluation.literals import constant_string, literal_day
 from dt_jupyter.ivm import Call, Expr, Infix, Literal
 
 _INTERVAL = re.compile(r"INTERVAL '(\d+)' (DAY|MONTH|YEAR)")
@@ -34,7 +34,7 @@ def _of_this_zone(s: Scalars, value: Value) -> Value:
 
 def day_of(s: Scalars, node: Expr) -> Value:
     """A value as a date."""
-    if (text := literal_text(node)) is not None:
+    if (text := constant_string(node)) is not None:
         return literal_day(text)
     value = s(node)
     if value.kind in (DATE, VOID):
@@ -90,7 +90,7 @@ def _part(s: Scalars, call: Call) -> Value:
 
 def _named_part(s: Scalars, call: Call) -> Value:
     """EXTRACT, which Spark calls so too."""
-    part = (literal_text(call.args[0]) or "").lower()
+    part = (constant_string(call.args[0]) or "").lower()
     if part == "second":
         raise LeftOut("SECOND with its fraction")
     if part not in _OF_DAYS | _OF_HOURS:
@@ -107,7 +107,7 @@ def _part_of(s: Scalars, part: str, node: Expr) -> Value:
 
 
 def _truncated(s: Scalars, call: Call) -> Value:
-    unit, value = _TRUNCATED.get((literal_text(call.args[0]) or "").upper()), s(call.args[1])
+    unit, value = _TRUNCATED.get((constant_string(call.args[0]) or "").upper()), s(call.args[1])
     if value.kind != TIMESTAMP or unit is None:
         raise LeftOut("DATE_TRUNC of something else")
     return Value(f"date_trunc('{unit}', {_of_this_zone(s, value).sql})", TIMESTAMP)

@@ -7,13 +7,31 @@ from typing import TYPE_CHECKING
 
 from dt_jupyter.model import error
 from dt_jupyter.model.hidden import is_hidden
-from dt_jupyter.sql import is_free_function
 
 if TYPE_CHECKING:
     from dt_jupyter.catalog import Catalog
 
 LONGEST = 128
 _WORD = re.compile(r"[a-z_][a-z0-9_]*\Z")
+_KEYWORDS = frozenset({
+    "all", "alter", "analyze", "anti", "as", "asc", "authorization", "begin", "both", "by",
+    "cache", "call", "check", "column", "columns", "comment", "commit", "constraint", "create",
+    "cross", "cube", "database", "declare", "default", "delete", "desc", "describe", "distinct",
+    "drop", "else", "end", "escape", "except", "execute", "explain", "false", "fetch", "for",
+    "foreign", "format", "from", "full", "function", "grant", "group", "having", "identifier",
+    "inner", "insert", "intersect", "interval", "into", "is", "join", "lateral", "leading",
+    "limit", "list", "load", "lock", "merge", "minus", "namespace", "natural", "null", "offset",
+    "on", "only", "order", "out", "outer", "over", "overlaps", "overwrite", "partition", "percent",
+    "pivot", "primary", "procedure", "qualify", "recursive", "references", "refresh", "rename",
+    "revoke", "rollback", "rollup", "rows", "schema", "select", "semi", "serdeproperties", "set",
+    "sets", "show", "sql", "table", "tablesample", "then", "timediff", "timestamp_ltz",
+    "timestamp_ntz", "timestampadd", "timestampdiff", "to", "trailing", "true", "truncate",
+    "try_cast", "uncache", "union", "unique", "unknown", "unpivot", "update", "use", "using",
+    "values", "view", "week", "where", "while", "with", "within",
+})  # fmt: skip
+"""Spark's keywords, without names of its functions, that its parser does not read as a call where
+words are reserved (`spark.sql.ansi.enforceReservedKeywords`), and those that begin a statement or
+stand before brackets in one: `VALUES (…)`, `OVER (…)`."""
 
 
 def checked_function_name(name: str, builtins: frozenset[str]) -> str:
@@ -51,6 +69,6 @@ def _problem(name: str, builtins: frozenset[str]) -> str | None:
         return "it is reserved"
     if name in builtins:
         return "Spark has a function of that name"
-    if not is_free_function(name):
+    if name in _KEYWORDS:
         return "SQL gives that word another meaning"
     return None

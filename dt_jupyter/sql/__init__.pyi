@@ -1,7 +1,6 @@
 from .dialect import (
     WholeSpark as WholeSpark,
     has_other_precedence as has_other_precedence,
-    is_free_function as is_free_function,
 )
 from .emit.bag_sql import BagSql as BagSql
 from .emit.hashing import (
@@ -11,14 +10,14 @@ from .emit.hashing import (
 )
 from .emit.query import (
     AllColumns as AllColumns,
+    FromNode as FromNode,
     Generated as Generated,
-    Item as Item,
     Joined as Joined,
     Nested as Nested,
     Over as Over,
     Query as Query,
-    Relation as Relation,
     Select as Select,
+    SelectItem as SelectItem,
     Table as Table,
     TextQuery as TextQuery,
     UnionAll as UnionAll,

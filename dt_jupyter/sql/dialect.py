@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp, parse_one
+from sqlglot import TokenType, exp
 from sqlglot.dialects.dialect import groupconcat_sql
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.errors import TokenError
 
 from dt_jupyter.ivm import SUPPORTED, UNRULED
 from dt_jupyter.model import DTError
@@ -198,20 +198,6 @@ _OF_UNITS = (
     "DATEADD", "DATE_ADD", "TIMESTAMPADD", "DATEDIFF", "DATE_DIFF", "TIMEDIFF", "TIMESTAMPDIFF",
 )  # fmt: skip
 """The calls whose first argument of three is a unit: `dateadd(DAY, 1, x)`."""
-_MOST_ARGUMENTS = 4
-
-
-def is_free_function(name: str) -> bool:
-    """Whether a call of that name is one of a function that sqlglot does not know, with any number
-    of arguments: it puts others in a form of its own, by which our own statements are evaluated."""
-    try:
-        trees = [
-            parse_one(f"{name}({', '.join('abcd'[:n])})", dialect="spark")
-            for n in range(_MOST_ARGUMENTS + 1)
-        ]
-    except SqlglotError:
-        return False
-    return all(isinstance(t, exp.Anonymous) and t.name.lower() == name for t in trees)
 
 
 def _call(name: str) -> Callable[[Sequence[exp.Expr]], exp.Expr]:

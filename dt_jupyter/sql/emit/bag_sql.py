@@ -26,12 +26,12 @@ from dt_jupyter.model.hidden import COPY, HASH, POSITION, RANK, SEQUENCE, STORED
 from dt_jupyter.sql.emit.hashing import hash_calls
 from dt_jupyter.sql.emit.query import (
     AllColumns,
-    Item,
     Joined,
     Nested,
     Over,
     Query,
     Select,
+    SelectItem,
     Table,
     UnionAll,
     hidden_column,
@@ -77,13 +77,13 @@ class BagSql:
         return tall_select([AllColumns(), *hashed], Nested(inner))
 
     @staticmethod
-    def _bare(names: Iterable[str], relation: str = "") -> list[Item]:
-        return [Item(hidden_column(n, relation)) for n in names]
+    def _bare(names: Iterable[str], relation: str = "") -> list[SelectItem]:
+        return [SelectItem(hidden_column(n, relation)) for n in names]
 
     @property
-    def _own(self) -> list[Item]:
+    def _own(self) -> list[SelectItem]:
         """The hashes and the public columns."""
-        return [*self._bare(HASH), *(Item(col(n)) for n in self.names)]
+        return [*self._bare(HASH), *(SelectItem(col(n)) for n in self.names)]
 
     def shown(self, sequence: int) -> dict[str, str]:
         """The columns of the table, over the query's own rows."""
@@ -105,7 +105,7 @@ class BagSql:
     def derived(self, rows: Query) -> Query:
         """All rows, from those of another table that has its columns, and row ids, which stay."""
         named = self._hashed(rows, STORED_ID, self._as_they_are)
-        return tall_select((Item(col(c)) for c in self.columns), Nested(named))
+        return tall_select((SelectItem(col(c)) for c in self.columns), Nested(named))
 
     @property
     def _as_they_are(self) -> tuple[tuple[str, Expr], ...]:

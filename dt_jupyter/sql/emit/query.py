@@ -1,5 +1,5 @@
 """Queries as trees: what relations and the statements over state are printed from, and what is
-asked whether it can be evaluated without Spark (`QUERIES` and `RELATIONS` list the nodes)."""
+asked whether it can be evaluated without Spark (`QUERIES` and `FROM_NODES` list the nodes)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Over:
 
 
 @dataclass(frozen=True)
-class Item:
+class SelectItem:
     """A column of a result, and its name where that is not the column's own, as it is `written`."""
 
     value: Expr | Over
@@ -84,8 +84,8 @@ class Nested:
 class Joined:
     """Two relations; `how` is the word between them, a comma or a kind of JOIN."""
 
-    left: Relation
-    right: Relation
+    left: FromNode
+    right: FromNode
     how: str = ","
     on: Expr | None = None
 
@@ -94,14 +94,14 @@ class Joined:
 class Generated:
     """A relation with the rows that a generator makes of each of its rows, as columns `ids`."""
 
-    input: Relation
+    input: FromNode
     generator: Expr
     ids: tuple[str, ...]
     outer: bool
 
 
-Relation = Table | Nested | Joined | Generated
-RELATIONS = (Table, Nested, Joined, Generated)
+FromNode = Table | Nested | Joined | Generated
+FROM_NODES = (Table, Nested, Joined, Generated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +116,8 @@ class Select(Query):
     """SELECT; `order` is that of the rows that `limit` and `skip` choose from. `tall`: an item on
     each line, as statements over state are laid out."""
 
-    items: tuple[Item | AllColumns, ...]
-    source: Relation
+    items: tuple[SelectItem | AllColumns, ...]
+    source: FromNode
     where: Expr | None = None
     keys: tuple[Expr, ...] = ()
     having: Expr | None = None
@@ -149,23 +149,23 @@ def quoted_column(name: str, relation: str = "") -> Reference:
     return Reference(relation, name, quote(name))
 
 
-def named_item(value: Expr, name: str) -> Item:
-    return Item(value, name, quote(name))
+def named_item(value: Expr, name: str) -> SelectItem:
+    return SelectItem(value, name, quote(name))
 
 
-def hidden_item(value: Expr | Over, name: str) -> Item:
+def hidden_item(value: Expr | Over, name: str) -> SelectItem:
     """Under a hidden name, which needs no quotes."""
-    return Item(value, name, name)
+    return SelectItem(value, name, name)
 
 
-def tall_select(items: Iterable[Item | AllColumns], source: Relation, **more: Any) -> Select:
+def tall_select(items: Iterable[SelectItem | AllColumns], source: FromNode, **more: Any) -> Select:
     """As statements over state are laid out."""
     return Select(tuple(items), source, tall=True, **more)
 
 
 def tables_in(query: Query) -> Iterator[Table]:
     """The views, and other relations as text, that a query reads."""
-    waiting: list[Query | Relation] = [query]
+    waiting: list[Query | FromNode] = [query]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Table):
@@ -174,7 +174,7 @@ def tables_in(query: Query) -> Iterator[Table]:
             waiting += _BELOW[type(node)](node)
 
 
-_BELOW: dict[type, Callable[[Any], tuple[Query | Relation, ...]]] = {
+_BELOW: dict[type, Callable[[Any], tuple[Query | FromNode, ...]]] = {
     TextQuery: lambda n: (Table(f"({n.text})"),),
     Select: lambda n: (n.source,),
     UnionAll: lambda n: n.members,
@@ -207,10 +207,10 @@ class _Printer:
         inner = replace(self, depth=self.depth + 1)
         return f"(\n{inner.pad}{inner(query)}\n{self.pad})"
 
-    def relation(self, relation: Relation) -> str:
+    def relation(self, relation: FromNode) -> str:
         return _RELATION_TEXT[type(relation)](self, relation)
 
-    def item(self, item: Item | AllColumns) -> str:
+    def item(self, item: SelectItem | AllColumns) -> str:
         if isinstance(item, AllColumns):
             return f"{item.relation}.*" if item.relation else "*"
         value = item.value

@@ -36,14 +36,14 @@ from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit.query import (
     AllColumns,
+    FromNode,
     Generated,
-    Item,
     Joined,
     Nested,
     Over,
     Query,
-    Relation,
     Select,
+    SelectItem,
     Table,
     UnionAll,
     in_order,
@@ -78,13 +78,13 @@ class Renderer:
     def nested(self, rel: Rel, alias: str = "") -> Nested:
         return Nested(self.query(rel), alias)
 
-    def item(self, value: Expr | Over, column: str) -> Item:
+    def item(self, value: Expr | Over, column: str) -> SelectItem:
         if isinstance(value, Column) and value.id == column:
-            return Item(value)
-        return Item(value, column, self.quote(column))
+            return SelectItem(value)
+        return SelectItem(value, column, self.quote(column))
 
-    def columns(self, rel: Rel) -> tuple[Item, ...]:
-        return tuple(Item(col(c)) for c in rel.columns)
+    def columns(self, rel: Rel) -> tuple[SelectItem, ...]:
+        return tuple(SelectItem(col(c)) for c in rel.columns)
 
     def of(self, alias: str, column: str) -> Reference:
         """A column of the relation with this alias."""
@@ -96,7 +96,7 @@ def _scan(r: Renderer, rel: Rel) -> Query:
     casts = dict(rel.casts)
     items = [r.item(Cast(col(n), casts[n]) if n in casts else col(n), i) for i, n in rel.reads]
     if rel.columns[-1:] == (WEIGHT,):
-        items.append(Item(col(WEIGHT)))
+        items.append(SelectItem(col(WEIGHT)))
     return Select(tuple(items), Table(r.place(rel)))
 
 
@@ -118,7 +118,7 @@ def _join(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Join)
     if WEIGHT in rel.members[0].columns and len(rel.members) > 1:
         return _change_join(r, rel)
-    members: list[Relation] = [r.nested(m, f"j{i}") for i, m in enumerate(rel.members)]
+    members: list[FromNode] = [r.nested(m, f"j{i}") for i, m in enumerate(rel.members)]
     return Select(r.columns(rel), reduce(Joined, members), conjunction(rel.on))
 
 
@@ -147,7 +147,7 @@ def _union(r: Renderer, rel: Rel) -> Query:
 def _aggregate(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Aggregate)
     keys = tuple(map(col, rel.keys))
-    items = (*map(Item, keys), *(r.item(c.text, i) for i, c in rel.calls))
+    items = (*map(SelectItem, keys), *(r.item(c.text, i) for i, c in rel.calls))
     return Select(items, r.nested(rel.input), keys=keys)
 
 
@@ -192,7 +192,7 @@ def _top(r: Renderer, rel: Rel) -> Query:
 def _restrict(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Restrict)
     on = in_order(tuple(Infix(r.of("r", a), "<=>", r.of("k", b)) for a, b in rel.on))
-    keys: Relation = (
+    keys: FromNode = (
         r.nested(rel.keys, "k") if isinstance(rel.keys, Rel) else Table(r.keys(rel.keys), "k")
     )
     hint = f"{r.key_hint}(k)" if r.key_hint else ""

@@ -56,10 +56,10 @@ from dt_jupyter.model.hidden import (
 from dt_jupyter.sql.emit.bag_sql import BagSql
 from dt_jupyter.sql.emit.query import (
     AllColumns,
-    Item,
     Joined,
     Nested,
     Query,
+    SelectItem,
     Table,
     hidden_column,
     hidden_item,
@@ -147,8 +147,10 @@ class GroupSql:
         for name, a in self.once:
             arguments = tuple(map(col, self._arguments(a))) if a.call.text.children else ()
             values[name] = a.call.text.with_children(arguments)
-        items = [named_item(values[c], c) if c in values else Item(col(c)) for c in self.columns]
-        return tall_select([*items, Item(hidden_column(OP))], Table(new))
+        items = [
+            named_item(values[c], c) if c in values else SelectItem(col(c)) for c in self.columns
+        ]
+        return tall_select([*items, SelectItem(hidden_column(OP))], Table(new))
 
     def shown(self, sequence: int) -> dict[str, str] | None:
         """The columns of the table that the query's own rows tell, over its outputs; None where
@@ -184,7 +186,9 @@ class GroupSql:
         ]
         return self._groups(at(rows, End.NEW), calls)
 
-    def _finished(self, grouped: Query, extra: Iterable[Item], alive: Expr | None = None) -> Query:
+    def _finished(
+        self, grouped: Query, extra: Iterable[SelectItem], alive: Expr | None = None
+    ) -> Query:
         """From keys, count and state to the columns of the table (and `extra` ones kept).
 
         Where `alive` does not hold, nothing is computed above the aggregates: `x / count(*)` of
@@ -201,7 +205,7 @@ class GroupSql:
         )
         inner = tall_select([AllColumns(), *values], Nested(grouped))
         items = [hidden_item(k, c) for k, c in zip(self._key_values, self.keys, strict=True)]
-        items += [Item(hidden_column(COUNT)), *(Item(col(s.id)) for s in self.states)]
+        items += [SelectItem(hidden_column(COUNT)), *(SelectItem(col(s.id)) for s in self.states)]
         items += [named_item(output(e), n) for n, e in self.stage.outputs]
         if self.top.visible:
             shown = Call("COALESCE", (output(self.top.visible), Literal("FALSE")))
@@ -229,12 +233,12 @@ class GroupSql:
         same = _all([equality(_new(COUNT), _NOTHING), *map(_stays, self.states)])
         there = _TRUE if self.scalar else Infix(count, ">", _NOTHING)
         again = Infix(Bracketed(rescan), "AND", there)
-        items = [Item(quoted_column(k, "t")) for k in self.top.keys]
+        items = [SelectItem(quoted_column(k, "t")) for k in self.top.keys]
         items.append(hidden_item(Postfix(_old(COUNT), "IS NOT NULL"), EXISTED))
         items.append(hidden_item(count, COUNT))
         items += [named_item(_merge(s), s.id) for s in self.states]
         items += [named_item(quoted_column(n, "o"), a.id) for n, a in self.once]
-        items += [Item(quoted_column(c, "t")) for c in self._all_arguments]
+        items += [SelectItem(quoted_column(c, "t")) for c in self._all_arguments]
         items.append(hidden_item(again, RESCAN))
         items.append(hidden_item(Infix(Prefix("NOT", Bracketed(rescan)), "AND", same), _SAME))
         on = [
@@ -244,8 +248,8 @@ class GroupSql:
         both = Joined(Nested(touched, "t"), Table(state, "o"), "LEFT JOIN", _all(on))
         joined = tall_select(items, both, hint=f"{hint}(t)" if hint else "")
         kept = map(hidden_column, (RESCAN, EXISTED))
-        extra = [hidden_item(self._operation(), OP), *map(Item, kept)]
-        extra += [Item(col(c)) for c in self._all_arguments]
+        extra = [hidden_item(self._operation(), OP), *map(SelectItem, kept)]
+        extra += [SelectItem(col(c)) for c in self._all_arguments]
         return self._finished(self._with_placeholders(joined), extra, self._alive)
 
     @property
@@ -305,8 +309,8 @@ class GroupSql:
                 (existed, Literal("'D'")),
             ),
         )
-        items = [Item(hidden_column(c, "k")) for c in self.keys]
-        items += [Item(quoted_column(c, "f")) for c in self.columns if c not in self.keys]
+        items = [SelectItem(hidden_column(c, "k")) for c in self.keys]
+        items += [SelectItem(quoted_column(c, "f")) for c in self.columns if c not in self.keys]
         both = Joined(Table(render.keys(keys), "k"), Nested(fresh, "f"), "LEFT JOIN", _all(on))
         return tall_select([*items, hidden_item(op, OP)], both)
 

@@ -49,12 +49,12 @@ from dt_jupyter.plans.plan_source import PlanSource
 from dt_jupyter.spark import Catalyst, arrow_frame, builtin_functions, confs
 from dt_jupyter.sql import (
     AllColumns,
-    Item,
     Nested,
     Over,
     Query,
     Renderer,
     Select,
+    SelectItem,
     Table,
     content_hash,
 )
@@ -109,7 +109,7 @@ def first(name: str) -> Call:
 COUNT = Call("COUNT", (STAR,))
 A, K, X = Table("a"), col("k"), Reference("q", "x", "x")
 NAMED = select(A, k=K, s=col("s"), d=col("d"), l=col("i"), i=col("i"))
-HASHED = Item(Call("XXHASH64", (col("i"), col("s"))), "x", "x")
+HASHED = SelectItem(Call("XXHASH64", (col("i"), col("s"))), "x", "x")
 ERROR = case(Infix(K, "<", Literal("-9")), Call("RAISE_ERROR", (Literal("'x'"),)))
 OURS: dict[str, Query] = {
     "firsts": replace(
@@ -126,7 +126,7 @@ OURS: dict[str, Query] = {
         n=Infix(col("s"), "IS NOT DISTINCT FROM", col("u")),
     ),
     "a star with a hint": Select(
-        (AllColumns("q"), Item(X, "y", "y")), Nested(Select((AllColumns(), HASHED), A), "q"),
+        (AllColumns("q"), SelectItem(X, "y", "y")), Nested(Select((AllColumns(), HASHED), A), "q"),
         hint="BROADCAST(q)",
     ),
 }  # fmt: skip
@@ -304,7 +304,7 @@ def expressions_in(query: Query) -> Iterator[Expr]:
     assert isinstance(query, Select)
     yield from (e for e in (query.where, query.having, *query.keys) if e is not None)
     for item in query.items:
-        if isinstance(item, Item):
+        if isinstance(item, SelectItem):
             value = item.value
             yield from (value.function,) if isinstance(value, Over) else (value,)
     if isinstance(query.source, Nested):

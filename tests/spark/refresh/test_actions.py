@@ -12,6 +12,7 @@ import dt_jupyter.refresh.stage_run as apply
 from dt_jupyter.ivm import Literal, aggregates
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import RefreshAction, RefreshTrigger, Timestamp
+from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit import state_sql as maintain
 from tests.cases import some
 from tests.spark import rival
@@ -398,6 +399,11 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
 
 
 # -- the oracle is not vacuous --------------------------------------------------------------------
+
+
+def sum_of_inserts(x: Expr, zero: Expr) -> Expr:
+    return expr("SUM(CASE WHEN {w} > 0 THEN {x} END)", w=col(WEIGHT), x=x)
+
 
 _MUTANTS = {
     "extremes ignore deletes": lambda m: m.setattr(

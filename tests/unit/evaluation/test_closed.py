@@ -25,7 +25,7 @@ from dt_jupyter.ivm import (
     SortOrder,
     col,
 )
-from dt_jupyter.sql import AllColumns, Item, Select, Table, TextQuery, tables_in
+from dt_jupyter.sql import AllColumns, Select, SelectItem, Table, TextQuery, tables_in
 from dt_jupyter.sql.emit import query
 from tests.queries import select
 
@@ -92,7 +92,7 @@ def samples() -> dict[type, Any]:
 BY_SPARK = {query.TextQuery: "rows that Spark computes", query.Generated: "EXPLODE"}
 
 
-@pytest.mark.parametrize("kind", [*query.QUERIES, *query.RELATIONS])
+@pytest.mark.parametrize("kind", [*query.QUERIES, *query.FROM_NODES])
 def test_each_node_of_a_query_is_printed_and_evaluated_or_left_out(kind: type) -> None:
     node = samples()[kind]
     made = node if isinstance(node, query.Query) else Select((AllColumns(),), node)
@@ -108,8 +108,8 @@ def test_the_lists_of_nodes_are_whole() -> None:
     known = (k for k in vars(query).values() if isinstance(k, type))
     queries = {k for k in known if k.__mro__[1] is query.Query}
     assert queries == set(query.QUERIES)
-    assert set(query._RELATION_TEXT) == set(query.RELATIONS)
-    assert set(query._BELOW) == (queries | set(query.RELATIONS)) - {query.Table}
+    assert set(query._RELATION_TEXT) == set(query.FROM_NODES)
+    assert set(query._BELOW) == (queries | set(query.FROM_NODES)) - {query.Table}
 
 
 def test_a_view_is_found_by_its_name_alone() -> None:
@@ -122,6 +122,6 @@ def test_groups_are_seen_where_an_aggregate_is_within() -> None:
     found = translate(select(T, c=Infix(Bracketed(count), "+", Literal("1"))), SHAPES, is_utc=True)
     assert "COUNT(*)" in found.sql
     with pytest.raises(LeftOut, match="COUNT"):
-        translate(Select((Item(X),), T, where=Infix(count, ">", X)), SHAPES, is_utc=True)
+        translate(Select((SelectItem(X),), T, where=Infix(count, ">", X)), SHAPES, is_utc=True)
     with pytest.raises(LeftOut, match="ORDER BY of all rows"):
-        translate(Select((Item(X),), T, order=(ORDERED,)), SHAPES, is_utc=True)
+        translate(Select((SelectItem(X),), T, order=(ORDERED,)), SHAPES, is_utc=True)

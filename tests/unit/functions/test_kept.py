@@ -157,9 +157,10 @@ def test_a_module_that_is_missing_is_told() -> None:
 
 
 def test_names_of_functions() -> None:
-    builtins = frozenset({"upper"})
-    assert checked_function_name("Embed_2", builtins) == "embed_2"
+    builtins = frozenset({"upper", "if", "date_diff"})
+    for name in ("Embed_2", "strpos", "len"):
+        assert checked_function_name(name, builtins) == name.lower()
     for name in ("upper", "UPPER", "a b", "", "2x", "a`b", "é", "x" * 129, "__dt_x", "select",
-                 "if", "a.b", "x;y", "date_diff", "\u212a"):  # fmt: skip
+                 "over", "if", "a.b", "x;y", "date_diff", "\u212a"):  # fmt: skip
         with pytest.raises(DTError, match="DT-1130"):
             checked_function_name(name, builtins)

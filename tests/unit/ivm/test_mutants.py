@@ -36,7 +36,9 @@ from dt_jupyter.ivm import (
     simplify as _simplify_function,
 )
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sql import Query, TextQuery
 from dt_jupyter.sql.emit import render
+from dt_jupyter.sql.emit.query import query_text
 from tests.unit.ivm_lab import Law, caught, derivative, restricted
 
 SIMPLIFY = sys.modules[_simplify_function.__module__]
@@ -370,8 +372,9 @@ def test_a_restriction_that_the_change_ignores_is_caught() -> None:
 
 @pytest.mark.parametrize("law", [derivative, restricted])
 def test_keys_whose_nulls_match_nothing_are_caught(law: Law) -> None:
-    def rendered(r: render.Renderer, rel: Rel, depth: int) -> str:
-        return render._restrict(r, rel, depth).replace(" <=> ", " = ")
+    def rendered(r: render.Renderer, rel: Rel) -> Query:
+        text = query_text(render._restrict(r, rel), r.quote)
+        return TextQuery(text.replace(" <=> ", " = "))
 
     assert caught(law, lambda m: m.setitem(render._RENDER, Restrict, rendered))
 

@@ -23,7 +23,9 @@ from dt_jupyter.ivm import (
     End,
     Filter,
     Generate,
+    Infix,
     Join,
+    Literal,
     Match,
     Project,
     Rel,
@@ -37,6 +39,7 @@ from dt_jupyter.ivm import (
     col,
     compile_stages,
     differentiate,
+    equality,
     expr,
     identified,
     missing_entries,
@@ -49,6 +52,7 @@ from dt_jupyter.ivm import (
 from dt_jupyter.ivm.explain import Size, estimated, tree
 from dt_jupyter.ivm.simplify import prune
 from dt_jupyter.model.hidden import WEIGHT
+from dt_jupyter.sql import AllColumns, Query, Select
 from dt_jupyter.sql.emit.render import Renderer
 from tests.unit.ivm.test_closed import load_tables
 from tests.unit.ivm_lab import Law, Search, derivative, restricted, simplified_is_the_same
@@ -89,10 +93,10 @@ def register() -> None:
 # -- 3. its entries -------------------------------------------------------------------------------
 
 
-def _rendered(r: Renderer, rel: Rel, depth: int) -> str:
+def _rendered(r: Renderer, rel: Rel) -> Query:
     assert isinstance(rel, Sample)
-    kept = f"{r.quote(rel.by)} % {rel.one_in} = 0"
-    return f"SELECT * FROM {r.nested(rel.input, depth)} s WHERE {kept}"
+    kept = equality(Infix(col(rel.by), "%", Literal(str(rel.one_in))), Literal("0"))
+    return Select((AllColumns(),), r.nested(rel.input, "s"), kept)
 
 
 def _by(rel: Rel) -> frozenset[str]:
