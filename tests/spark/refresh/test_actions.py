@@ -401,10 +401,6 @@ def test_every_supported_aggregate_follows_its_rows(lab: Lab) -> None:
 # -- the oracle is not vacuous --------------------------------------------------------------------
 
 
-def sum_of_inserts(x: Expr, zero: Expr) -> Expr:
-    return expr("SUM(CASE WHEN {w} > 0 THEN {x} END)", w=col(WEIGHT), x=x)
-
-
 _MUTANTS = {
     "extremes ignore deletes": lambda m: m.setattr(
         maintain, "_reached", lambda s: Literal("FALSE")
