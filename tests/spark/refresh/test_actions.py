@@ -12,7 +12,6 @@ import dt_jupyter.refresh.stage_run as apply
 from dt_jupyter.ivm import Literal, aggregates
 from dt_jupyter.lake import TableLog
 from dt_jupyter.model import RefreshAction, RefreshTrigger, Timestamp
-from dt_jupyter.model.hidden import WEIGHT
 from dt_jupyter.sql.emit import state_sql as maintain
 from tests.cases import some
 from tests.spark import rival
