@@ -264,6 +264,23 @@ class Postfix(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class InList(Expr):
+    """`value IN (a, b)`."""
+
+    value: Expr
+    options: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Between(Expr):
+    """`value BETWEEN low AND high`."""
+
+    value: Expr
+    low: Expr
+    high: Expr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Bracketed(Expr):
     """The brackets that are written."""
 
@@ -329,6 +346,8 @@ _PRINTED: dict[type[Expr], Callable[[Any], tuple[str | Expr, ...]]] = {
     Infix: lambda e: (e.left, f" {e.op} ", e.right),
     Prefix: _prefix,
     Postfix: lambda e: (e.value, f" {e.op}"),
+    InList: lambda e: (e.value, " IN (", *separated(e.options), ")"),
+    Between: lambda e: (e.value, " BETWEEN ", e.low, " AND ", e.high),
     Bracketed: lambda e: ("(", e.inner, ")"),
     Element: lambda e: (e.value, "[", e.key, "]"),
     SortOrder: _sort_order,

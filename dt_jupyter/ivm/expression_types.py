@@ -10,6 +10,7 @@ from typing import Any
 
 from dt_jupyter.ivm.expr import (
     EXPRESSIONS,
+    Between,
     Bracketed,
     Call,
     Case,
@@ -18,6 +19,7 @@ from dt_jupyter.ivm.expr import (
     Element,
     Expr,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
@@ -147,6 +149,7 @@ def _remainder(parts: _Parts) -> ColumnType:
     return ColumnType(widest(p.type for p in parts))
 
 
+_test = _computed("boolean")
 _CALLS: dict[str, Callable[[_Parts], ColumnType]] = {
     **dict.fromkeys(("count", "count_if", "xxhash64"), _always("bigint")),
     "unix_micros": _computed("bigint"),
@@ -230,6 +233,8 @@ _RULES: dict[type[Expr], Callable[[Any, _Parts], ColumnType]] = {
         ColumnType("boolean", parts[0].nullable) if e.op == "NOT" else parts[0]
     ),
     Postfix: _postfix,
+    InList: lambda e, parts: _test(parts),
+    Between: lambda e, parts: _test(parts),
     Bracketed: _same,
     Element: _unknown,
     SortOrder: _same,

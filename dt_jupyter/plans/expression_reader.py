@@ -8,6 +8,7 @@ from functools import reduce
 
 from dt_jupyter.ivm import (
     NO_VALUE,
+    Between,
     Bracketed,
     Call,
     Case,
@@ -16,6 +17,7 @@ from dt_jupyter.ivm import (
     Element,
     Expr,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
@@ -192,7 +194,7 @@ class ExpressionReader:
         if self._is_stale(node):
             return self.read(node.child)
         value, low, high = map(self.operand, arguments(node))
-        return Raw((value, " BETWEEN ", low, " AND ", high))
+        return Between(value, low, high)
 
     def shared(self, node: SparkNode) -> Expr:
         """An expression that reads another one more than once, which is put where it is read."""
@@ -206,8 +208,7 @@ class ExpressionReader:
     def in_list(self, node: SparkNode) -> Expr:
         if len(node.children) == 1:  # isin([]), which SQL does not write
             return Literal("FALSE")
-        values = separated(self.list(node.children[1:]))
-        return Raw((self.operand(node.child), " IN (", *values, ")"))
+        return InList(self.operand(node.child), self.list(node.children[1:]))
 
     def like(self, node: SparkNode) -> Expr:
         left, right = map(self.operand, node.children)

@@ -121,7 +121,11 @@ from .text.layout import format_script as format_script
 from .text.lex import Token as Token, TokenKind as TokenKind, tokens as tokens
 from .text.like_patterns import matches as matches, patterns_for_spark as patterns_for_spark
 from .text.limits import refuse_large as refuse_large
-from .text.literals import escape_quotes as escape_quotes, literal as literal
+from .text.literals import (
+    escape_quotes as escape_quotes,
+    literal as literal,
+    unquote as unquote,
+)
 from .text.local_rows import without_job as without_job
 from .text.names_in_text import resolve_identifiers as resolve_identifiers, set_by as set_by
 from .text.one_query import require_one_query as require_one_query
