@@ -1,3 +1,4 @@
+from .filter_condition import read_filter_condition as read_filter_condition
 from .frame_query import (
     write_frame_query as write_frame_query,
 )

@@ -41,8 +41,7 @@ from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.sql.emit.render import Renderer
 from tests.cases import some
-from tests.unit.expressions import read_term
-from tests.unit.expressions import read
+from tests.unit.expressions import read, read_term
 from tests.unit.small_worlds import connection, duck_quote, to_duck
 
 SEEDS = 20
