@@ -21,6 +21,7 @@ from .evolution import (
 from .frozen_region import (
     columns_of_region as columns_of_region,
     frozen_at as frozen_at,
+    read_condition as read_condition,
     without_frozen as without_frozen,
 )
 from .kept_values import KeptValues as KeptValues

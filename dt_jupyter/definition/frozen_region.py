@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 
-from dt_jupyter.definition.query_meaning import CallableFunctions, QueryText, read_meaning
+from dt_jupyter.definition.analysis_errors import analyser_words
+from dt_jupyter.definition.query_meaning import (
+    CallableFunctions,
+    QueryText,
+    empty_relation,
+    read_meaning,
+)
 from dt_jupyter.failures import is_syntax_error
-from dt_jupyter.ivm import Refused
+from dt_jupyter.ivm import Expr, Refusal, Refused, find_shrinking, refuse
 from dt_jupyter.model import (
     Definition,
     DTError,
@@ -21,19 +27,24 @@ from dt_jupyter.model import (
     Name,
     Source,
     SourceKind,
+    Span,
     Timestamp,
     did_you_mean,
     error,
     quote,
 )
 from dt_jupyter.model.hidden import hidden
+from dt_jupyter.plans import read_document, read_filter_condition, read_query_document
 from dt_jupyter.sources import at_time
-from dt_jupyter.sql import columns_in, only_grows
+from dt_jupyter.spark import Catalyst
+from dt_jupyter.sql import column_words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+TableColumns = tuple[tuple[str, str, str | None], ...]
+"""The name, the type and the comment of each column."""
 _ROWS, _VALUE = "rows", hidden("value")
 _ANY_TIME = Timestamp(0)
 _PLAIN = "Use the columns of the table, constants and functions that give the same for the same."
@@ -43,31 +54,62 @@ def require_region(
     spark: SparkSession,
     name: Name,
     region: FrozenRegion,
-    columns: tuple[tuple[str, str, str | None], ...],
+    columns: TableColumns,
     builtins: frozenset[str],
 ) -> None:
     """DT-1139 for a condition that is not one of a row's own columns, DT-1140 for one whose region
     might lose rows as time goes on."""
     text = _at(region.where, _ANY_TIME, "UTC")
     _require_boolean(spark, name, text, columns)
-    if columns_in(region.where) is None:
-        raise error("DT-1139", name=name, problem="it has a subquery", hint=_PLAIN)
+    query, functions = _selecting(text, region.where), CallableFunctions(builtins, frozenset())
     try:
-        read_meaning(
-            spark, _selecting(text), CallableFunctions(builtins, frozenset()), _schemas(columns)
-        )
+        condition = read_condition(spark, region, columns, builtins)
+        read_meaning(spark, query, functions, {_ROWS: _schema(columns)})
     except Refused as e:
-        raise error("DT-1139", name=name, problem=e.reason.sentence, hint=e.hint or _PLAIN) from e
-    if not only_grows(region.where):
-        raise error("DT-1140", name=name)
+        subquery = e.refusal is Refusal.SUBQUERY
+        problem = "it has a subquery" if subquery else e.reason.sentence
+        found = error("DT-1139", name=name, problem=problem, hint=e.hint or _PLAIN)
+        raise found.at(region.where, e.place) from e
+    shrinking = find_shrinking(condition)
+    if shrinking is not None:
+        place = _place_in(region.where, shrinking.place, len(_before(columns)))
+        raise error("DT-1140", name=name).at(region.where, place)
+
+
+def read_condition(
+    spark: SparkSession, region: FrozenRegion, columns: TableColumns, builtins: frozenset[str]
+) -> Expr:
+    """The condition as Spark reads it over these columns, by their names. Refused where Spark has
+    no plan of it, or it has a subquery."""
+    text = f"{_before(columns)}{region.where}\n)"
+    try:
+        document = read_query_document(Catalyst.of(spark), text)
+    except PySparkException as e:
+        what = f"Spark has no plan of it ({analyser_words(e)})"
+        raise refuse(Refusal.EXPRESSION, what=what) from e
+    return read_filter_condition(read_document(document), builtins)
+
+
+def _before(columns: TableColumns) -> str:
+    """What Spark reads before a condition."""
+    return f"SELECT * FROM {empty_relation(_schema(columns))} AS {_ROWS} WHERE ("
+
+
+def _place_in(where: str, place: Span | None, before: int) -> Span | None:
+    """The place in a condition of what stands there in the text of which it is a part; None where
+    that is not known, or Spark counts some characters twice."""
+    if place is None or max(where) > "\uffff":
+        return None
+    return Span(place.start - before, place.end - before)
 
 
 def columns_of_region(region: FrozenRegion | None, names: tuple[str, ...]) -> frozenset[str] | None:
-    """The columns that the condition reads; None where there is no region."""
+    """The columns that the condition may read, by its words, which needs no session: all that it
+    reads are among them; None where there is no region."""
     if region is None:
         return None
-    read = columns_in(region.where) or frozenset()
-    return frozenset(n for n in names if n.lower() in read)
+    words = column_words(region.where)
+    return frozenset(n for n in names if n.lower() in words)
 
 
 def frozen_at(definition: Definition, t: Timestamp) -> str | None:
@@ -92,26 +134,27 @@ def _at(where: str, t: Timestamp, zone: str) -> str:
     return at_time(where, t, zone)
 
 
-def _selecting(text: str) -> QueryText:
+def _selecting(text: str, where: str) -> QueryText:
     name = Name("default", _ROWS)
     sources = {name: Source(name, SourceKind.FOREIGN, _ROWS, None)}
-    return QueryText(f"SELECT * FROM {_ROWS} WHERE ({text}\n)", name.schema, sources, {})
+    query = f"SELECT * FROM {_ROWS} WHERE ({text}\n)"
+    return QueryText(query, name.schema, sources, {}, written=where)
 
 
-def _schemas(columns: tuple[tuple[str, str, str | None], ...]) -> dict[str, StructType]:
+def _schema(columns: TableColumns) -> StructType:
     from pyspark.sql.types import StructType
 
     shape = ", ".join(f"{quote(n)} {kind}" for n, kind, _ in columns)
     struct = StructType.fromDDL(shape)
     assert isinstance(struct, StructType)
-    return {_ROWS: struct}
+    return struct
 
 
 def _require_boolean(
     spark: SparkSession,
     name: Name,
     text: str,
-    columns: tuple[tuple[str, str, str | None], ...],
+    columns: TableColumns,
 ) -> None:
     items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in columns)
     query = f"SELECT *, ({text}\n) AS {_VALUE} FROM (SELECT {items}) AS {_ROWS}"
@@ -124,9 +167,7 @@ def _require_boolean(
         raise error("DT-1139", name=name, problem=problem, hint="Compare: day < DATE'2026-01-01'.")
 
 
-def _told(
-    e: AnalysisException, name: Name, columns: tuple[tuple[str, str, str | None], ...]
-) -> DTError:
+def _told(e: AnalysisException, name: Name, columns: TableColumns) -> DTError:
     facts = e.getMessageParameters() or {}
     if (e.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         column = facts.get("objectName", "?").replace("`", "")

@@ -102,6 +102,10 @@ from dt_jupyter.ivm.expression_types import (
     Untyped as Untyped,
     type_expression as type_expression,
 )
+from dt_jupyter.ivm.growing_condition import (
+    containing as containing,
+    find_shrinking as find_shrinking,
+)
 from dt_jupyter.ivm.identity import (
     IDENTIFIED as IDENTIFIED,
     Identified as Identified,

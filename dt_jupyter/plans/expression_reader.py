@@ -45,6 +45,7 @@ _LIKES = {
     "LikeAny": "LIKE ANY", "LikeAll": "LIKE ALL", "NotLikeAny": "NOT LIKE ANY",
     "NotLikeAll": "NOT LIKE ALL",
 }  # fmt: skip
+_FROM_TEXT = {"JsonToStructs": "from_json", "CsvToStructs": "from_csv", "XmlToStructs": "from_xml"}
 REPLACEMENT = "replacement"
 TAKEN_OUT = {
     "WindowExpression": "a window function in this place",
@@ -286,8 +287,8 @@ class ExpressionReader:
         return Raw((f"TRIM({side} ", characters, " FROM ", source, ")"))
 
     def from_text(self, node: SparkNode) -> Expr:
-        """from_json(…), from_csv(…)."""
-        name = "from_json" if node.kind == "JsonToStructs" else "from_csv"
+        """from_json(…), from_csv(…), from_xml(…)."""
+        name = _FROM_TEXT[node.kind]
         schema = Literal(literal(ddl_type(node.fields["schema"])))
         return Call(name, (self.read(node.child), schema, *_options(node)))
 
@@ -323,6 +324,14 @@ class ExpressionReader:
             raise NoForm(f"the expression {node.kind}")
         return self.read(node.child)
 
+    def tried(self, node: SparkNode) -> Expr:
+        """A call that gives NULL where another one fails."""
+        call = node.child
+        name = f"try_{called_function(call, self.builtins)}"
+        if name not in self.builtins:
+            raise NoForm(f"the expression {node.kind} of {call.kind}")
+        return Call(name, self.list(arguments(call)))
+
     def variant_get(self, node: SparkNode) -> Expr:
         """A part of a VARIANT, `v:path` too, as a value of a type."""
         name = "variant_get" if node.fields["failOnError"] else "try_variant_get"
@@ -346,10 +355,10 @@ class ExpressionReader:
         return Prefix("NOT", self.operand(node.child))
 
     def minus(self, node: SparkNode) -> Expr:
-        """`--` would begin a comment."""
+        """`--` would begin a comment, and `-1` is a literal."""
         inner = self.operand(node.child)
-        is_negative = isinstance(inner, Literal) and inner.text.startswith("-")
-        return Prefix("-", Bracketed(inner) if is_negative else inner)
+        is_number = isinstance(inner, Literal) and inner.text[0] in "-0123456789"
+        return Prefix("-", Bracketed(inner) if is_number else inner)
 
     def bits(self, node: SparkNode) -> Expr:
         return Prefix("~", self.operand(node.child))
@@ -449,6 +458,8 @@ _SPECIAL: dict[str, Callable[[ExpressionReader, SparkNode], Expr]] = {
     "StringTrimRight": ExpressionReader.trim,
     "JsonToStructs": ExpressionReader.from_text,
     "CsvToStructs": ExpressionReader.from_text,
+    "XmlToStructs": ExpressionReader.from_text,
+    "TryEval": ExpressionReader.tried,
     "LikeAny": ExpressionReader.like_several,
     "LikeAll": ExpressionReader.like_several,
     "NotLikeAny": ExpressionReader.like_several,

@@ -21,7 +21,7 @@ INFIX = {
 
 _NAMES = {
     "ApproxTopKAccumulate": "approx_top_k_accumulate",
-    "ApproxTopKCombine": "approx_top_k_combine",
+    "ApproxTopKCombine": "approx_top_k_combine", "ApproxTopKEstimate": "approx_top_k_estimate",
     "ApproximatePercentile": "percentile_approx", "ArrayAggregate": "aggregate",
     "ArrayExists": "exists", "ArrayFilter": "filter", "ArrayForAll": "forall",
     "ArrayTransform": "transform", "Average": "avg", "BitAndAgg": "bit_and",
@@ -31,8 +31,12 @@ _NAMES = {
     "CreateArray": "array", "CreateMap": "map", "CreateNamedStruct": "named_struct",
     "CurrentTimeZone": "current_timezone", "DateFormatClass": "date_format", "EulerNumber": "e",
     "Extract": "date_part", "FromUTCTimestamp": "from_utc_timestamp",
-    "FromUnixTime": "from_unixtime", "LengthOfJsonArray": "json_array_length", "Log": "ln",
+    "FromUnixTime": "from_unixtime", "KllSketchGetNBigint": "kll_sketch_get_n_bigint",
+    "KllSketchGetNDouble": "kll_sketch_get_n_double",
+    "KllSketchGetNFloat": "kll_sketch_get_n_float",
+    "LengthOfJsonArray": "json_array_length", "Log": "ln",
     "Logarithm": "log", "Luhncheck": "luhn_check", "MakeDTInterval": "make_dt_interval",
+    "MakeTimestampFromDateTime": "make_timestamp",
     "MakeYMInterval": "make_ym_interval", "MicrosToTimestamp": "timestamp_micros",
     "MillisToTimestamp": "timestamp_millis", "Murmur3Hash": "hash", "ParseToDate": "to_date",
     "ParseToTimestamp": "to_timestamp", "RegExpCount": "regexp_count",
@@ -47,11 +51,17 @@ _NAMES = {
     "StringToMap": "str_to_map", "StringTranslate": "translate", "StringTrim": "trim",
     "StringTrimBoth": "btrim", "StringTrimLeft": "ltrim", "StringTrimRight": "rtrim",
     "StructsToCsv": "to_csv", "ToCharacter": "to_char",
-    "StructsToJson": "to_json", "ToDegrees": "degrees",
+    "StructsToJson": "to_json", "StructsToXml": "to_xml", "ToDegrees": "degrees",
     "ToRadians": "radians", "ToUTCTimestamp": "to_utc_timestamp", "TruncDate": "trunc",
-    "TruncTimestamp": "date_trunc", "UnaryPositive": "positive", "VariancePop": "var_pop",
-    "VarianceSamp": "var_samp",
+    "TruncTimestamp": "date_trunc", "TryMakeTimestampFromDateTime": "try_make_timestamp",
+    "UnaryPositive": "positive", "VariancePop": "var_pop", "VarianceSamp": "var_samp",
+    "XPathList": "xpath",
 }  # fmt: skip
+_NAMED = {"BinaryPredicate": "prettyName", "BinaryPad": "funcName"}
+"""The fields in which calls on binaries have their names."""
+_TRIED = {"MakeTimestamp": "failOnError", "ParseToTimestamp": "failOnError",
+          "ParseToDate": "ansiEnabled"}  # fmt: skip
+"""Of calls that are of one class whether they fail or give NULL: the field that says so."""
 TRY = "TRY"
 """The mode of an expression that gives NULL where it has no value."""
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -69,8 +79,20 @@ def sql_function(kind: str, builtins: Collection[str]) -> str | None:
 def called_function(node: SparkNode, builtins: Collection[str]) -> str | None:
     """The function that an expression is a call of, as `try_sum` of a sum that gives NULL where it
     has no value; None where there is none of that name."""
+    if node.kind in _NAMED:
+        named = str(node.fields[_NAMED[node.kind]])
+        return named if named in builtins else None
     name = sql_function(node.kind, builtins)
+    if node.kind in _TRIED and name is not None:
+        return _of_its_type(node, name, builtins)
     if node.eval_mode != TRY and not (node.kind == "ParseJson" and not node.fields["failOnError"]):
         return name
     tried = (f"try_{name}", f"try_{node.kind.lower()}")
     return next((t for t in tried if t in builtins), None)
+
+
+def _of_its_type(node: SparkNode, name: str, builtins: Collection[str]) -> str:
+    """The variant of a function that gives times with or without a zone, and fails or does not."""
+    typed = f"{name}_ntz" if node.fields.get("dataType") == "timestamp_ntz" else name
+    tried = f"try_{typed}" if node.fields[_TRIED[node.kind]] is False else typed
+    return next(n for n in (tried, typed, name) if n in builtins)

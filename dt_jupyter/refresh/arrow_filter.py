@@ -9,32 +9,51 @@ plain strings.
 from __future__ import annotations
 
 import datetime
+import re
 from calendar import monthrange
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
-
-from dt_jupyter.caches import text_cache
-from dt_jupyter.ivm import Expr
-from dt_jupyter.model import is_bigint, quote
-from dt_jupyter.sql import WholeSpark, has_other_precedence
+from dt_jupyter.ivm import (
+    Between,
+    Bracketed,
+    Call,
+    Cast,
+    Column,
+    Expr,
+    Infix,
+    InList,
+    Literal,
+    Postfix,
+    Prefix,
+)
+from dt_jupyter.model import is_bigint
+from dt_jupyter.sql import unquote
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_COMPARES: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "equal",
-    exp.NEQ: "not_equal",
-    exp.LT: "less",
-    exp.LTE: "less_equal",
-    exp.GT: "greater",
-    exp.GTE: "greater_equal",
+_COMPARES = {
+    "=": "equal",
+    "<>": "not_equal",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
 }
-_VALUES = (exp.Column, exp.Substring)
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NUMBER = re.compile(r"(-?(?:\d+(?:\.\d*)?|\.\d+))(?:[LSY]|BD)?")
+_DATE = re.compile(r"DATE\s*'(.*)'")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_INTERVAL = re.compile(r"INTERVAL '(-?\d+)' (DAY|MONTH|YEAR)")
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_EXACT = Context(prec=80)
+_MOST_DIGITS = 28
+"""Of decimals whose sum has all its digits, whatever types they have."""
+_Constant = str | Decimal | datetime.date
 
 
 class _Unknown(Exception):
@@ -44,166 +63,158 @@ class _Unknown(Exception):
 def sieved(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Table:
     """The rows without those for which the condition is surely not true. `names` are the columns
     of `rows` (of the types above) by their ids in the condition."""
-    import pyarrow.compute as pc
-
-    if not condition.columns or not condition.columns <= names.keys():
-        return rows
-    text = condition.sql(quote)
-    tree = None if "\\" in text else _parsed(text)
-    if tree is None:
-        return rows
-    try:
-        kept = _Answer(rows, names).truth(tree)
-    except _Unknown:
-        return rows
-    return rows.filter(pc.fill_null(kept, False))
+    found = _answer(rows, names, condition) if condition.columns else None
+    return rows if found is None else _passing(rows, found)
 
 
 def filtered(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> pa.Table | None:
     """The rows for which the condition is true; None where Arrow is not asked all of it. `names`
     as for `sieved`."""
+    found = _answer(rows, names, condition)
+    return None if found is None or not found.exact else _passing(rows, found)
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """Truth values, NULL among them, of a condition over the rows of a table; unless they are
+    `exact`, they are true where the condition is, and may be true elsewhere."""
+
+    values: pa.ChunkedArray
+    exact: bool = True
+
+
+def _passing(rows: pa.Table, found: _Truth) -> pa.Table:
     import pyarrow.compute as pc
 
-    text = condition.sql(quote)
-    tree = None if "\\" in text or not condition.columns <= names.keys() else _parsed(text)
-    if tree is None:
+    return rows.filter(pc.fill_null(found.values, False))
+
+
+def _answer(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> _Truth | None:
+    """None where nothing of the condition is known."""
+    comparison = _Comparison(rows, names)
+    found: dict[int, _Truth | None] = {}
+    for node in reversed(list(_connected(condition))):
+        match node:
+            case Bracketed(inner):
+                found[id(node)] = found[id(inner)]
+            case Prefix("NOT", inner):
+                found[id(node)] = _negated(found[id(inner)])
+            case Infix(left, "AND" | "OR" as op, right):
+                found[id(node)] = _joined(op, [found[id(left)], found[id(right)]])
+            case _:
+                found[id(node)] = comparison.truth(node)
+    return found[id(condition)]
+
+
+def _connected(condition: Expr) -> Iterator[Expr]:
+    """The condition and those of which it consists, before their parts."""
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        match node:
+            case Bracketed() | Prefix("NOT") | Infix(op="AND" | "OR"):
+                waiting += node.children
+
+
+def _negated(found: _Truth | None) -> _Truth | None:
+    import pyarrow.compute as pc
+
+    return None if found is None or not found.exact else _Truth(pc.invert(found.values))
+
+
+def _joined(op: str, sides: Sequence[_Truth | None]) -> _Truth | None:
+    """What is not known leaves nothing out of what stands beside it."""
+    import pyarrow.compute as pc
+
+    known = [s for s in sides if s is not None]
+    whole = len(known) == len(sides)
+    if not known or (op == "OR" and not whole):
         return None
-    try:
-        return rows.filter(pc.fill_null(_Answer(rows, names, whole=True).truth(tree), False))
-    except _Unknown:
-        return None
+    join = pc.or_kleene if op == "OR" else pc.and_kleene
+    return _Truth(reduce(join, (s.values for s in known)), whole and all(s.exact for s in known))
 
 
-@text_cache("conditions", 150)
-def _parsed(text: str) -> exp.Expr | None:
-    try:
-        tree = parse_one(text, dialect=WholeSpark)
-    except SqlglotError:
-        return None
-    return None if has_other_precedence(tree) else tree
+def _bare(e: Expr) -> Expr:
+    """Without the brackets around it."""
+    while isinstance(e, Bracketed):
+        e = e.inner
+    return e
 
 
-def _chain(node: exp.And | exp.Or) -> list[exp.Expr]:
-    """The members of a chain of one connector, in order; it may be a thousand levels deep."""
-    found: list[exp.Expr] = []
-    left: exp.Expr = node
-    while type(left) is type(node):
-        found.append(left.expression)
-        left = left.this
-    return [left, *reversed(found)]
+@dataclass(frozen=True)
+class _Comparison:
+    """Answers single comparisons over the rows of a table."""
 
+    rows: pa.Table
+    names: Mapping[str, str]
 
-class _Answer:
-    """Truth values, NULL among them, of conditions over the rows of a table; those of a `whole`
-    condition, or of what Arrow is asked of it."""
+    def truth(self, node: Expr) -> _Truth | None:
+        try:
+            return _Truth(self._values(node))
+        except _Unknown:
+            return None
 
-    def __init__(self, rows: pa.Table, names: Mapping[str, str], *, whole: bool = False) -> None:
-        self._rows, self._names, self._whole = rows, names, whole
-
-    def truth(self, node: exp.Expr) -> pa.ChunkedArray:
-        import pyarrow.compute as pc
-
-        if node.args.get("symmetric"):
-            raise _Unknown
-        found = self._positive(node)
-        return pc.invert(found) if node.args.get("negate") else found
-
-    def _positive(self, node: exp.Expr) -> pa.ChunkedArray:
+    def _values(self, node: Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
 
         match node:
-            case exp.Paren():
-                return self.truth(node.this)
-            case exp.Not():
-                return pc.invert(self.truth(node.this))
-            case exp.And():
-                return self._both(node)
-            case exp.Or():
-                return reduce(pc.or_kleene, map(self.truth, _chain(node)))
-            case exp.In() if node.expressions and not node.args.get("query"):
-                found = [self._compared("equal", node.this, e) for e in node.expressions]
-                return _any(found)
-            case exp.Between():
-                low = self._compared("greater_equal", node.this, node.args["low"])
-                high = self._compared("less_equal", node.this, node.args["high"])
-                return pc.and_kleene(low, high)
-            case exp.Is() if isinstance(node.expression, exp.Null):
-                return pc.is_null(self._column(node.this))
-            case exp.Like():
-                return self._like(node)
-        compare = _COMPARES.get(type(node))
-        if compare is None:
-            raise _Unknown
-        return self._compared(compare, node.this, node.expression)
+            case Infix(left, op, right) if op in _COMPARES:
+                return self._compared(left, op, right)
+            case Infix(value, "LIKE", pattern):
+                return self._like(value, pattern)
+            case InList(value, options):
+                return reduce(pc.or_kleene, (self._compared(value, "=", o) for o in options))
+            case Between(value, low, high):
+                above, below = self._compared(value, ">=", low), self._compared(value, "<=", high)
+                return pc.and_kleene(above, below)
+            case Postfix(value, "IS NULL"):
+                return pc.is_null(self._column(value))
+            case Postfix(value, "IS NOT NULL"):
+                return pc.is_valid(self._column(value))
+        raise _Unknown
 
-    def _both(self, node: exp.And) -> pa.ChunkedArray:
-        """What is not known leaves nothing out, if it stands beside what is: not under a NOT."""
+    def _compared(self, left: Expr, op: str, right: Expr) -> pa.ChunkedArray:
         import pyarrow.compute as pc
 
-        parts = []
-        for member in _chain(node):
-            try:
-                parts.append(self.truth(member))
-            except _Unknown:
-                if self._whole or node.find_ancestor(exp.Not):
-                    raise
-        if not parts:
+        if not _is_value(left):
+            left, op, right = right, _TURNED.get(op, op), left
+        column, compare = self._column(left), _COMPARES[op]
+        if not _is_value(right):
+            return pc.call_function(compare, [column, _scalar(_constant(right), column.type)])
+        other = self._column(right)
+        if other.type != column.type:
             raise _Unknown
-        return reduce(pc.and_kleene, parts)
+        return pc.call_function(compare, [column, other])
 
-    def _compared(self, compare: str, left: exp.Expr, right: exp.Expr) -> pa.ChunkedArray:
-        import pyarrow.compute as pc
+    def _column(self, e: Expr) -> pa.ChunkedArray:
+        match _bare(e):
+            case Column(column) if column in self.names:
+                return self.rows[self.names[column]]
+            case Call("substring" | "substr", (text, start, length)):
+                return self._part(text, _whole(start), _whole(length))
+        raise _Unknown
 
-        if not isinstance(left, _VALUES):
-            turned = {
-                "less": "greater",
-                "less_equal": "greater_equal",
-                "greater": "less",
-                "greater_equal": "less_equal",
-            }
-            if not isinstance(right, _VALUES):
-                raise _Unknown
-            return self._compared(turned.get(compare, compare), right, left)
-        column = self._column(left)
-        if isinstance(right, _VALUES):
-            other = self._column(right)
-            if other.type != column.type:
-                raise _Unknown
-            return pc.call_function(compare, [column, other])
-        return pc.call_function(compare, [column, _scalar(_constant(right), column.type)])
-
-    def _column(self, node: exp.Expr) -> pa.ChunkedArray:
-        if isinstance(node, exp.Substring):
-            return self._part(node)
-        if not isinstance(node, exp.Column) or node.table or node.name not in self._names:
-            raise _Unknown
-        return self._rows[self._names[node.name]]
-
-    def _part(self, node: exp.Substring) -> pa.ChunkedArray:
+    def _part(self, text: Expr, start: int, length: int) -> pa.ChunkedArray:
         """So many characters from a place that is counted from the left."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column = self._column(node.this)
-        if not pa.types.is_string(column.type) or node.args.get("length") is None:
+        column = self._column(text)
+        if not pa.types.is_string(column.type) or start < 1 or length < 0:
             raise _Unknown
-        start, length = (_numeric(node.args[name]) for name in ("start", "length"))
-        if start < 1 or length < 0 or {start % 1, length % 1} != {0}:
-            raise _Unknown
-        first = int(start) - 1
-        return pc.utf8_slice_codeunits(column, first, first + int(length))
+        return pc.utf8_slice_codeunits(column, start - 1, start - 1 + length)
 
-    def _like(self, node: exp.Like) -> pa.ChunkedArray:
+    def _like(self, value: Expr, pattern: Expr) -> pa.ChunkedArray:
         """Patterns with `%` at the ends alone."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        column, pattern = self._column(node.this), node.expression
-        if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        column, text = self._column(value), _constant(pattern)
+        if not isinstance(text, str) or not pa.types.is_string(column.type):
             raise _Unknown
-        text = str(pattern.this)
         inner = text.strip("%")
-        if not inner or {"%", "_"} & set(inner) or not pa.types.is_string(column.type):
+        if not inner or {"%", "_", "\\"} & set(inner):
             raise _Unknown
         match (text.startswith("%"), text.endswith("%")):
             case (True, True):
@@ -215,85 +226,97 @@ class _Answer:
         return pc.equal(column, inner)
 
 
-def _any(found: list[pa.ChunkedArray]) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    result = found[0]
-    for one in found[1:]:
-        result = pc.or_kleene(result, one)
-    return result
+def _is_value(e: Expr) -> bool:
+    return isinstance(_bare(e), Column | Call)
 
 
-def _scalar(value: Any, type_: pa.DataType) -> pa.Scalar:
+def _scalar(value: _Constant, type_: pa.DataType) -> pa.Scalar:
     """A literal to compare a column of the type with; unknown where Spark would cast either."""
     import pyarrow as pa
 
-    is_number = isinstance(value, int | Decimal)
-    if pa.types.is_integer(type_) and is_number and value == int(value) and is_bigint(value):
-        return pa.scalar(int(value), pa.int64())
-    if pa.types.is_decimal(type_) and is_number:
-        number = Decimal(value)
-        exact = number.quantize(Decimal(1).scaleb(-type_.scale))
-        if exact == number and len(exact.as_tuple().digits) <= type_.precision:
+    if isinstance(value, Decimal) and pa.types.is_integer(type_):
+        if value == int(value) and is_bigint(value):
+            return pa.scalar(int(value), pa.int64())
+    elif isinstance(value, Decimal) and pa.types.is_decimal(type_):
+        exact = value.quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)
+        if exact == value and len(exact.as_tuple().digits) <= type_.precision:
             return pa.scalar(exact, type_)
-    if pa.types.is_string(type_) and isinstance(value, str):
+    elif isinstance(value, str) and pa.types.is_string(type_):
         return pa.scalar(value)
-    if pa.types.is_date(type_) and isinstance(value, datetime.date):
+    elif isinstance(value, datetime.date) and pa.types.is_date(type_):
         return pa.scalar(value, type_)
     raise _Unknown
 
 
-def _constant(node: exp.Expr) -> str | Decimal | datetime.date:
+# -- constants -------------------------------------------------------------------------------------
+
+
+def _constant(e: Expr) -> _Constant:
     """The value of literals, and of sums of them: whole numbers and decimals, strings, dates."""
-    match node:
-        case exp.Paren():
-            return _constant(node.this)
-        case exp.Literal():
-            return str(node.this) if node.is_string else _number(str(node.this))
-        case exp.Neg():
-            return -_numeric(node.this)
-        case exp.Cast() if node.to.is_type("date"):
-            return _date(_constant(node.this))
-        case exp.Add():
-            return _sum(node, 1)
-        case exp.Sub():
-            return _sum(node, -1)
+    match _bare(e):
+        case Literal(text):
+            return _literal(text)
+        case Prefix("-", inner) as node:
+            return _fitting(node, -_number(inner))
+        case Cast(Literal(text), "DATE", "CAST") if text.startswith("'"):
+            return _day(unquote(text))
+        case Infix(left, "+" | "-" as sign, right) as node:
+            return _sum(node, left, -1 if sign == "-" else 1, right)
     raise _Unknown
 
 
-def _number(text: str) -> Decimal:
-    """A number without an exponent, which would make it a double."""
-    if not text.replace(".", "", 1).isdecimal():
-        raise _Unknown
-    return Decimal(text)
+def _literal(text: str) -> _Constant:
+    """A number without an exponent, which would make it a double; a string; a date."""
+    if text.startswith("'"):
+        return unquote(text)
+    if found := _DATE.fullmatch(text):
+        return _day(found[1])
+    if found := _NUMBER.fullmatch(text):
+        return Decimal(found[1])
+    raise _Unknown
 
 
-def _numeric(node: exp.Expr) -> Decimal:
-    value = _constant(node)
-    if not isinstance(value, Decimal):
+def _number(e: Expr) -> Decimal:
+    value = _constant(e)
+    if not isinstance(value, Decimal) or len(value.as_tuple().digits) > _MOST_DIGITS:
         raise _Unknown
     return value
 
 
-def _date(text: Any) -> datetime.date:
+def _whole(e: Expr) -> int:
+    value = _number(e)
+    if value != int(value):
+        raise _Unknown
+    return int(value)
+
+
+def _fitting(e: Expr, value: Decimal) -> Decimal:
+    """What Spark computes, unless it is too large for the type."""
+    bits = _BITS.get(e.facts.type if e.facts else "int")
+    if bits is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+        raise _Unknown
+    return value
+
+
+def _day(text: str) -> datetime.date:
+    if not _DAY.fullmatch(text):
+        raise _Unknown
     try:
         return datetime.date.fromisoformat(text)
-    except (TypeError, ValueError):
+    except ValueError:
         raise _Unknown from None
 
 
-def _sum(node: exp.Binary, sign: int) -> Decimal | datetime.date:
-    if not isinstance(node.expression, exp.Interval):
-        return _numeric(node.this) + sign * _numeric(node.expression)
-    day, count = _constant(node.this), str(_constant(node.expression.this))
-    unit = str(node.expression.args.get("unit") or "").upper()
-    if not isinstance(day, datetime.date) or not count.isdecimal():
-        raise _Unknown
-    step = _STEPS.get(unit)
-    if step is None:
+def _sum(e: Expr, left: Expr, sign: int, right: Expr) -> _Constant:
+    step = _bare(right)
+    found = _INTERVAL.fullmatch(step.text) if isinstance(step, Literal) else None
+    if found is None:
+        return _fitting(e, _EXACT.add(_number(left), sign * _number(right)))
+    day = _constant(left)
+    if not isinstance(day, datetime.date):
         raise _Unknown
     try:
-        return step(day, sign * int(count))
+        return _STEPS[found[2]](day, sign * int(found[1]))
     except (OverflowError, ValueError):
         raise _Unknown from None
 

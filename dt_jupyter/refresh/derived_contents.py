@@ -15,16 +15,22 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from dt_jupyter.catalog import Attempt
-from dt_jupyter.definition import Compiled, CompiledStage, Defined
+from dt_jupyter.definition import Compiled, CompiledStage, Defined, read_condition
 from dt_jupyter.failures import as_error
-from dt_jupyter.ivm import Derivation, KeyColumns, Refused, Underivable, derivation
+from dt_jupyter.ivm import (
+    Derivation,
+    KeyColumns,
+    Refused,
+    Underivable,
+    containing,
+    derivation,
+)
 from dt_jupyter.lake import LakeError, Overwrite, sql_table
 from dt_jupyter.model import (
     Definition,
     DTError,
     DynamicTable,
     Frontier,
-    FrozenRegion,
     Reason,
     RefreshAction,
     RefreshMode,
@@ -43,7 +49,7 @@ from dt_jupyter.refresh.execute import FORMAT, STATE_FORMAT, prepare
 from dt_jupyter.refresh.protocol import Refresher
 from dt_jupyter.refresh.stage_commit import CommitOrigin, Target, commit_stage, refresh_statistics
 from dt_jupyter.spark import run_cancellable, type_text
-from dt_jupyter.sql import GroupSql, TextQuery, containing
+from dt_jupyter.sql import GroupSql, TextQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,10 +87,10 @@ def judge_contents(
     if defined.mode is RefreshMode.FULL:
         if not _is_same_text(table.definition, defined.definition):
             return _anew("it has no incremental form")
-        kept = _keeps_region(spark, table.definition.frozen, defined.definition.frozen)
+        kept = _keeps_region(refresher, spark, table.definition, defined.definition)
         return KeptContents() if kept else _REGION
     assert table.frontier is not None
-    if not _keeps_region(spark, table.definition.frozen, defined.definition.frozen):
+    if not _keeps_region(refresher, spark, table.definition, defined.definition):
         return _REGION
     try:
         old = refresher.compiled(spark, table.id, table.definition, table.frontier)
@@ -137,11 +143,21 @@ def _is_same_text(old: Definition, new: Definition) -> bool:
     return plain[0] == plain[1]
 
 
-def _keeps_region(spark: SparkSession, old: FrozenRegion | None, new: FrozenRegion | None) -> bool:
+def _keeps_region(
+    refresher: Refresher, spark: SparkSession, old: Definition, new: Definition
+) -> bool:
     """Whether all rows that were frozen still are: what is not was not maintained since."""
-    if old is None or new is None:
-        return old is None
-    inside = containing(old.where, new.where)
+    if old.frozen is None or new.frozen is None:
+        return old.frozen is None
+    if old.frozen.where == new.frozen.where:
+        return True
+    builtins = refresher.definer.builtins
+    try:
+        before = read_condition(spark, old.frozen, old.columns, builtins)
+        after = read_condition(spark, new.frozen, new.columns, builtins)
+    except Refused:
+        return False  # as of a region that is another one
+    inside = containing(before, after)
     return inside is not None and bool(spark.sql(f"SELECT {inside}").collect()[0][0])
 
 

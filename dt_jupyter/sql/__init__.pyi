@@ -32,11 +32,6 @@ from .grammar.functions import (
     qualified_name as qualified_name,
     replace_spans as replace_spans,
 )
-from .grammar.growing_condition import (
-    columns_in as columns_in,
-    containing as containing,
-    only_grows as only_grows,
-)
 from .grammar.magic_cell import (
     CellKind as CellKind,
     CellPart as CellPart,
@@ -128,6 +123,7 @@ from .grammar.timed_relations import (
 )
 from .grammar.unsupported import later as later
 from .text.called_functions import called_functions as called_functions
+from .text.column_words import column_words as column_words
 from .text.common_tables import recursive_place as recursive_place
 from .text.cursor import CATALOG as CATALOG
 from .text.deep_stack import deep as deep

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp, parse_one
 
 from dt_jupyter.ivm import (
+    Between,
     Bracketed,
     Call,
     Case,
@@ -15,6 +16,7 @@ from dt_jupyter.ivm import (
     Element,
     Expr,
     Infix,
+    InList,
     Literal,
     Postfix,
     Prefix,
@@ -75,6 +77,10 @@ def _expression(node: exp.Expr, ids: Mapping[str, str]) -> Expr:
             return Case(of(given[0]) if given else None, pairs, of(default) if default else None)
         case exp.Bracket(expressions=[key]):
             return Element(of(node.this), of(key))
+        case exp.In(expressions=[_, *_] as options):
+            return InList(of(node.this), tuple(map(of, options)))
+        case exp.Between():
+            return Between(of(node.this), of(node.args["low"]), of(node.args["high"]))
         case exp.Binary() if type(node) in _SIGNS:
             return Infix(of(node.this), _SIGNS[type(node)], of(node.expression))
         case exp.Anonymous() if not node.find(exp.Lambda):

@@ -589,6 +589,31 @@ date_add(dt, n - 1) - 1
 ts - (INTERVAL 1 DAY + INTERVAL 2 HOURS)
 INTERVAL 3 DAYS - INTERVAL 1 DAY 2 HOURS
 i * INTERVAL 1 DAY 12 HOURS + ts
+try_to_timestamp(s, 'yyyy')
+try_to_date(s)
+try_to_date('2024-01-01', 'yyyy-MM-dd')
+try_make_timestamp_ntz(2024, n, 1, 2, 3, 4)
+try_make_timestamp_ltz(2024, n, 1, 2, 3, 4.5)
+try_make_timestamp_ltz(2024, n, 1, 2, 3, 4.5, 'CET')
+try_make_timestamp(2024, n, 1, 2, 3, 4.5)
+make_timestamp_ntz(2024, 1, 2, 3, 4, n + 5)
+make_timestamp_ltz(2024, 1, 2, 3, 4, n + 5)
+make_timestamp(dt)
+try_make_timestamp(dt)
+to_timestamp_ntz('2024-01-01 00:00:00')
+to_timestamp_ltz('2024-01-01', 'yyyy-MM-dd')
+negative(1)
+-(1) + n
+contains(bn, X'7A')
+startswith(bn, X'7A')
+endswith(bn, X'00')
+hex(lpad(bn, 6, X'01'))
+hex(rpad(bn, 6))
+to_xml(named_struct('a', i))
+to_xml(named_struct('a', ts), map('timestampFormat', 'dd/MM/yyyy'))
+from_xml(concat('<p><a>', i, '</a></p>'), 'a INT')
+from_xml('<p><a>26/08/2015</a></p>', 'a DATE', map('dateFormat', 'dd/MM/yyyy'))
+xpath(concat('<a><b>', i, '</b></a>'), 'a/b/text()')
 -- of shifts
 n >> 1
 n ^ i >> 1

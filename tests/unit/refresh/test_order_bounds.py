@@ -41,7 +41,7 @@ from dt_jupyter.refresh.arrow_filter import sieved
 from dt_jupyter.refresh.semijoin_reduction import Reduction, Tables
 from dt_jupyter.sql.emit.render import Renderer
 from tests.cases import some
-from tests.unit.expressions import read_term
+from tests.unit.expressions import read, read_term
 from tests.unit.small_worlds import connection, duck_quote, to_duck
 
 SEEDS = 20
@@ -132,19 +132,19 @@ CHANGES: dict[str, Rel] = {
     **{f"sv {s} pv": shown(compared(s, "sv", "pv"), "pk", WEIGHT) for s in ("<", ">=")},
     "the value is read": shown(MORE, "pk", "sv", WEIGHT),
     "the value is computed with": Project(
-        MORE, (("x", expr("{a} + {b}", a=col("pk"), b=col("sv"))), (WEIGHT, col(WEIGHT)))
+        MORE, (("x", read("pk + sv")), (WEIGHT, col(WEIGHT)))
     ),
     "the value is compared twice": shown(
         Join((S, P), (*MORE.on, Infix(col("pk"), "<", col("sv")))), "pk", "pv", WEIGHT
     ),
     "the value is filtered": shown(
-        Filter(MORE, (expr("{a} > 2", a=col("sv")),)), "pk", "pv", WEIGHT
+        Filter(MORE, (read("sv > 2"),)), "pk", "pv", WEIGHT
     ),
     "renamed": shown(
         compared("<", "b", of=Project(P, (("a", col("pk")), ("b", col("pv"))))), "a", WEIGHT
     ),
     "computed": shown(
-        compared("<", "b", of=Project(P, (("a", col("pk")), ("b", expr("-{x}", x=col("pv")))))),
+        compared("<", "b", of=Project(P, (("a", col("pk")), ("b", read("-pv"))))),
         "a", WEIGHT,
     ),
     "joined": shown(Join((CHANGED, Q), (equality(col("pk"), col("qk")),)),
@@ -167,7 +167,7 @@ def first(*order: str, count: int | None = 3, skip: int = 0, of: Rel = P, by: st
     return Top(of, tuple(read_term(t) for t in (by + order[0], *order[1:])), count, skip)
 
 
-FILTERED = Filter(P, (expr("{k} > 2", k=col("pk")),))
+FILTERED = Filter(P, (read("pk > 2"),))
 TOPS: dict[str, Rel] = {
     **{f"pv{w}": first(w) for w in ("", " DESC", " NULLS LAST", " ASC NULLS FIRST",
                                     " DESC NULLS FIRST", " DESC NULLS LAST")},
@@ -178,12 +178,12 @@ TOPS: dict[str, Rel] = {
     "no end": first("", count=None, skip=2),
     "computed": first(" * -1 DESC"),
     "filtered": first(" DESC", of=FILTERED),
-    "filtered in another way": first("", of=Filter(P, (expr("ABS({k}) > 2", k=col("pk")),))),
+    "filtered in another way": first("", of=Filter(P, (read("ABS(pk) > 2"),))),
     "filtered in two ways": first("", of=Filter(
-        P, (expr("{k} > 2 AND ABS({k}) < 5", k=col("pk")),))),
+        P, (read("pk > 2 AND ABS(pk) < 5"),))),
     "renamed": first(" DESC", by="b", of=Project(FILTERED, (("b", col("pv")), ("a", col("pk"))))),
     "a computed column": first(" DESC", by="b", of=Project(
-        P, (("b", expr("-{x}", x=col("pv"))), ("a", col("pk"))))),
+        P, (("b", read("-pv")), ("a", col("pk"))))),
     "grouped": first(" DESC", by="pk", of=Aggregate(P, ("pk",), ())),
     "both": Union((first(" DESC"), first("", of=FILTERED)), ("x", "y")),
     "keys below": first(" DESC", of=Restrict(P, Project(Q, (("k", col("qk")),)), (("pk", "k"),))),
