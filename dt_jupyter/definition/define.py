@@ -24,7 +24,7 @@ from dt_jupyter.definition.refused_calls import of_registered
 from dt_jupyter.definition.spark_answers import SparkAnswers
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
-from dt_jupyter.definition.validate.sandbox import as_rows
+from dt_jupyter.definition.validate.sandbox import as_rows, python_rows
 from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.failures import is_syntax_error, syntax_error
 from dt_jupyter.functions import called_by, on_change_names
@@ -337,7 +337,7 @@ class Definer:
             return []
         rows = head(self.sources.logs[source.path], self.tuning.check_rows)
         if rows is not None:
-            return list(rows.to_pylist())
+            return python_rows(rows)
         with lost_is_named(self.sources, source, of):
             return as_rows(
                 spark.read.format("delta")

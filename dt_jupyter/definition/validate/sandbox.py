@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession, types as T
 
@@ -28,6 +28,9 @@ from dt_jupyter.model import quote
 from dt_jupyter.model.hidden import COUNT, EXISTED, HASH, OP, RESCAN, VISIBLE, WEIGHT, hidden
 from dt_jupyter.spark import check_cancelled, collect_arrow, whole_frame
 from dt_jupyter.sql import BagSql, GroupSql, Renderer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Mismatch(Exception):
@@ -95,8 +98,15 @@ class Sandbox:
 
 
 def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = collect_arrow(frame).to_pylist()
-    return rows
+    return python_rows(collect_arrow(frame))
+
+
+def python_rows(rows: pa.Table) -> list[dict[str, Any]]:
+    """TypeError where a value is a time that Python's calendar does not hold."""
+    try:
+        return list(rows.to_pylist())
+    except (ValueError, OverflowError) as e:
+        raise TypeError(str(e)) from e
 
 
 def few_rows(frame: DataFrame) -> list[dict[str, Any]]:
