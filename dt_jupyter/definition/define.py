@@ -27,7 +27,7 @@ from dt_jupyter.definition.spark_answers import SparkAnswers
 from dt_jupyter.definition.table_columns import checked_names
 from dt_jupyter.definition.validate.creation_check import check
 from dt_jupyter.definition.validate.generated_rows import NoValues
-from dt_jupyter.definition.validate.sandbox import as_rows
+from dt_jupyter.definition.validate.sandbox import as_rows, python_rows
 from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.evaluation import Evaluator
 from dt_jupyter.failures import is_syntax_error, syntax_error
@@ -338,7 +338,14 @@ class Definer:
             raise refuse(Refusal.EXPRESSION, what=what) from e
 
     def _sample(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
-        """A few real rows; a dynamic table that has no contents yet has none. DT-2114."""
+        """A few real rows; none where one has a value that Python does not hold. DT-2114."""
+        try:
+            return self._real_rows(spark, source, of)
+        except NoValues:
+            return []
+
+    def _real_rows(self, spark: SparkSession, source: Source, of: Name) -> list[dict[str, Any]]:
+        """Of a dynamic table that has no contents yet there are none."""
         files = self.sources.file_source(source)
         if files is not None:
             return as_rows(sample_files(spark, files, self.tuning.check_rows))
@@ -346,7 +353,7 @@ class Definer:
             return []
         rows = head(self.sources.logs[source.path], self.tuning.check_rows)
         if rows is not None:
-            return list(rows.to_pylist())
+            return python_rows(rows)
         with lost_is_named(self.sources, source, of):
             return as_rows(
                 spark.read.format("delta")

@@ -151,26 +151,29 @@ class Sandbox:
 
 
 def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
-    return _plain(collect_arrow(frame))
+    return python_rows(collect_arrow(frame))
 
 
 def few_rows(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows; TooManyRows where there are more than are read."""
     if rows.num_rows > MOST_ROWS:
         raise TooManyRows
-    return _plain(rows)
+    return python_rows(rows)
 
 
-def _plain(rows: pa.Table) -> list[dict[str, Any]]:
-    """With timestamps in UTC, whatever the zone of the session that computed them."""
+def python_rows(rows: pa.Table) -> list[dict[str, Any]]:
+    """With timestamps in UTC, whatever the zone of the session that computed them. NoValues where
+    one is not in Python's calendar."""
     import pyarrow as pa
 
     for i, f in enumerate(rows.schema):
         if pa.types.is_timestamp(f.type) and f.type.tz not in (None, "UTC"):
             kind = pa.timestamp(f.type.unit, "UTC")
             rows = rows.set_column(i, f.with_type(kind), rows[i].cast(kind))
-    found: list[dict[str, Any]] = rows.to_pylist()
-    return found
+    try:
+        return list(rows.to_pylist())
+    except (ValueError, OverflowError) as e:
+        raise NoValues(str(e)) from e
 
 
 def put_split(

@@ -71,7 +71,7 @@ def value_range(values: pa.ChunkedArray) -> tuple[Any, Any, bool] | None:
 
     try:
         bounds = pc.min_max(values).as_py()
-    except ValueError:  # a timestamp that Python's calendar does not hold
+    except (ValueError, OverflowError):  # a time that Python's calendar does not hold
         return None
     found = logged_range(bounds["min"], bounds["max"])
     return None if found is None else (*found, values.null_count > 0)

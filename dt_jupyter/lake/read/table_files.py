@@ -120,7 +120,10 @@ class FileFooter:
             return None
         if told.null_count == self.rows[group]:
             return None, None, True
-        return (told.min, told.max, told.null_count > 0) if told.has_min_max else None
+        try:
+            return (told.min, told.max, told.null_count > 0) if told.has_min_max else None
+        except (ValueError, OverflowError):  # a time that Python's calendar does not hold
+            return None
 
 
 @dataclass(frozen=True)

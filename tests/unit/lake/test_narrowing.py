@@ -15,7 +15,7 @@ import pytest
 from deltalake import write_deltalake
 
 from dt_jupyter.lake import SmallTables, TableLog
-from dt_jupyter.lake.delta_log.key_ranges import KeyRange
+from dt_jupyter.lake.delta_log.key_ranges import KeyRange, value_range
 from dt_jupyter.lake.delta_log.snapshot_files import TableSnapshot
 from dt_jupyter.lake.read import arrow_snapshot, narrowing
 from dt_jupyter.lake.read.narrowing import narrowest_range
@@ -170,3 +170,11 @@ def test_a_small_table_is_read_without_looking_at_its_bounds(
     log = table_of(tmp_path, rows(1, 2), rows(3, 4))
     monkeypatch.delattr(arrow_snapshot, "narrowest_range")
     assert selected(log, rows(1), table_bytes=1 << 20).total() == 1
+
+
+def test_a_date_that_python_does_not_hold_has_no_range() -> None:
+    """As year 10000, which Spark computes: neither the log nor a merge tells its bounds."""
+    far = pa.chunked_array([pa.array([0, 2_932_897], pa.int32()).cast(pa.date32())])
+    assert value_range(far) is None
+    near = pa.chunked_array([pa.array([0, None], pa.int32()).cast(pa.date32())])
+    assert value_range(near) == (date(1970, 1, 1), date(1970, 1, 1), True)

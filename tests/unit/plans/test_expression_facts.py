@@ -122,7 +122,7 @@ def cut(rel: Rel, names: tuple[str, ...], types: RelationTypes) -> tuple[Stage, 
     except Refused:
         return ()
     except Untyped as e:
-        if " beside " in str(e):
+        if " and " in str(e):
             return ()
         raise
 
