@@ -1,4 +1,4 @@
-"""Statements over rows that are all at hand, evaluated in this process by DuckDB.
+"""Statements over rows that are all in memory, evaluated in this process by DuckDB.
 
 Spark is the reference: what is not on the closed list, and whatever fails, is left to it.
 """

@@ -1,4 +1,4 @@
-"""Rows at hand under the names by which statements read them: given to Spark only for a statement
+"""Rows in memory under the names by which statements read them: given to Spark only for a statement
 that is run there."""
 
 from __future__ import annotations
