@@ -58,7 +58,7 @@ def require_region(
     builtins: frozenset[str],
 ) -> None:
     """DT-1139 for a condition that is not one of a row's own columns, DT-1140 for one whose region
-    might lose rows as time goes on."""
+    might lose rows over time."""
     text = _at(region.where, _ANY_TIME, "UTC")
     _require_boolean(spark, name, text, columns)
     query, functions = _selecting(text, region.where), CallableFunctions(builtins, frozenset())
@@ -96,8 +96,8 @@ def _before(columns: TableColumns) -> str:
 
 
 def _place_in(where: str, place: Span | None, before: int) -> Span | None:
-    """The place in a condition of what stands there in the text of which it is a part; None where
-    that is not known, or Spark counts some characters twice."""
+    """The place in a condition of a place in a text that contains it; None where that is not known,
+    or Spark counts some characters twice."""
     if place is None or max(where) > "\uffff":
         return None
     return Span(place.start - before, place.end - before)

@@ -124,7 +124,7 @@ def _negated(found: _Truth | None) -> _Truth | None:
 
 
 def _joined(op: str, sides: Sequence[_Truth | None]) -> _Truth | None:
-    """What is not known leaves nothing out of what stands beside it."""
+    """What is not known leaves nothing out of the other conditions."""
     import pyarrow.compute as pc
 
     known = [s for s in sides if s is not None]
@@ -196,7 +196,7 @@ class _Comparison:
         raise _Unknown
 
     def _part(self, text: Expr, start: int, length: int) -> pa.ChunkedArray:
-        """So many characters from a place that is counted from the left."""
+        """That number of characters from a place that is counted from the left."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -322,7 +322,7 @@ def _sum(e: Expr, left: Expr, sign: int, right: Expr) -> _Constant:
 
 
 def _months(day: datetime.date, count: int) -> datetime.date:
-    """So many months later, on the month's last day where it has no such day."""
+    """`count` months later, on the month's last day where it has no such day."""
     year, month = divmod(day.year * 12 + day.month - 1 + count, 12)
     return datetime.date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 

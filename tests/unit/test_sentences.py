@@ -87,10 +87,6 @@ LEFT = {
     "dt_jupyter/plans/": 77,
     "dt_jupyter/sql/": 105,
     "dt_jupyter/refresh/stage_": 22,
-    "dt_jupyter/refresh/arrow_filter": 4,
-    "dt_jupyter/refresh/local_views": 2,
-    "dt_jupyter/definition/frozen_region": 1,
-    "docs/design/plan-reader.md": 8,
     "docs/benchmarks.md": 62,
 }
 """By the start of a path: at most this number of them, until they are replaced."""

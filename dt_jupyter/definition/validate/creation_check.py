@@ -31,7 +31,7 @@ from dt_jupyter.definition.validate.check_plan import Rung, joined_columns, roun
 from dt_jupyter.definition.validate.generated_rows import NoValues, sample_rows
 from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import (
-    TableColumns,
+    RowColumns,
     Mismatch,
     Sandbox,
     move_stage,
@@ -240,7 +240,7 @@ def _round(
 ) -> str | None:
     """The stages moved where some sources change; how they differ from the text."""
     for source, schema in subject.sources.items():
-        columns = TableColumns(schema)
+        columns = RowColumns(schema)
         if source in changed:
             put_split(box, source, columns, data[source], _share(len(changed)), rng)
         else:

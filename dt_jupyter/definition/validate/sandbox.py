@@ -44,7 +44,7 @@ _Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class TableColumns:
+class RowColumns:
     """The columns of a small table: those of a schema of Spark's, or of rows that were computed in
     this process."""
 
@@ -65,19 +65,19 @@ class TableColumns:
     def names(self) -> list[str]:
         return list(self.schema.names)
 
-    def with_weight(self) -> TableColumns:
+    def with_weight(self) -> RowColumns:
         import pyarrow as pa
 
         if self.spark is None:
-            return TableColumns(self.arrow.append(pa.field(WEIGHT, pa.int64())))
+            return RowColumns(self.arrow.append(pa.field(WEIGHT, pa.int64())))
         weight = T.StructField(WEIGHT, T.LongType(), False)
-        return TableColumns(T.StructType([*self.spark.fields, weight]))
+        return RowColumns(T.StructType([*self.spark.fields, weight]))
 
-    def only(self, names: Collection[str]) -> TableColumns:
+    def only(self, names: Collection[str]) -> RowColumns:
         import pyarrow as pa
 
         kept = [f for f in self.schema if f.name in names]
-        return TableColumns(pa.schema(kept) if self.spark is None else T.StructType(kept))
+        return RowColumns(pa.schema(kept) if self.spark is None else T.StructType(kept))
 
 
 @dataclass
@@ -86,11 +86,11 @@ class Sandbox:
     run. The same list of rows is the same view, also in the next round."""
 
     views: LocalViews
-    tables: dict[tuple[str, End], tuple[_Rows, TableColumns]] = field(default_factory=dict)
+    tables: dict[tuple[str, End], tuple[_Rows, RowColumns]] = field(default_factory=dict)
     names: dict[int, tuple[str, _Rows]] = field(default_factory=dict)
     """The names of views by the identity of their rows, which are kept for that."""
 
-    def put(self, source: str, ends: tuple[End, ...], values: _Rows, columns: TableColumns) -> None:
+    def put(self, source: str, ends: tuple[End, ...], values: _Rows, columns: RowColumns) -> None:
         for end in ends:
             self.tables[(source, end)] = values, columns
 
@@ -103,7 +103,7 @@ class Sandbox:
             self.names[id(values)] = name, values
         return self.names[id(values)][0]
 
-    def _add(self, name: str, values: _Rows, columns: TableColumns) -> None:
+    def _add(self, name: str, values: _Rows, columns: RowColumns) -> None:
         import pyarrow as pa
 
         try:
@@ -135,19 +135,19 @@ class Sandbox:
         """TooManyRows where evaluating the relation may come to too many."""
         RowBound(lambda scan: self.tables[(scan.source, scan.end)][0])(rel)
 
-    def rows(self, query: Query) -> tuple[_Rows, TableColumns]:
+    def rows(self, query: Query) -> tuple[_Rows, RowColumns]:
         """The rows of a statement, computed where a refresh of so few rows computes them.
         TooManyRows."""
         found = self.views.evaluate(query)
         if found is None:
             return self.rows_by_spark(query.sql)
-        return few_rows(found), TableColumns(found.schema)
+        return few_rows(found), RowColumns(found.schema)
 
-    def rows_by_spark(self, text: str) -> tuple[_Rows, TableColumns]:
+    def rows_by_spark(self, text: str) -> tuple[_Rows, RowColumns]:
         """The rows of a statement that Spark runs. TooManyRows."""
         self.views.give(text)
         frame = self.views.spark.sql(text)
-        return few_rows(collect_arrow(frame.limit(MOST_ROWS + 1))), TableColumns(frame.schema)
+        return few_rows(collect_arrow(frame.limit(MOST_ROWS + 1))), RowColumns(frame.schema)
 
 
 def as_rows(frame: DataFrame) -> list[dict[str, Any]]:
@@ -179,7 +179,7 @@ def python_rows(rows: pa.Table) -> list[dict[str, Any]]:
 def put_split(
     box: Sandbox,
     source: str,
-    columns: TableColumns,
+    columns: RowColumns,
     data: list[dict[str, Any]],
     both: float,
     rng: random.Random,
@@ -249,7 +249,7 @@ def _move_group(
     render: Renderer,
     delta: Rel,
     old: list[dict[str, Any]],
-    columns: TableColumns,
+    columns: RowColumns,
 ) -> list[dict[str, Any]]:
     box.put("state", (End.OLD,), old, columns)
     state = quote(box.view("state", End.OLD))
@@ -291,7 +291,7 @@ def _move_bag(
     render: Renderer,
     delta: Rel,
     old: list[dict[str, Any]],
-    columns: TableColumns,
+    columns: RowColumns,
 ) -> list[dict[str, Any]]:
     weights: Counter[tuple[int, int]] = Counter()
     contents, (h1, h2) = {}, HASH

@@ -87,7 +87,7 @@ class LocalViews:
     def evaluate_whole(
         self, query: Query, most_bytes: int, over: Callable[[], bool]
     ) -> pa.Table | None:
-        """As `evaluate`, of however many rows, within bounds."""
+        """As `evaluate`, of any number of rows, within bounds."""
         if self._session.left_out:
             return None
         return self.evaluator.evaluate_whole(
