@@ -31,7 +31,7 @@ _KEYWORDS = frozenset({
 })  # fmt: skip
 """Spark's keywords, without names of its functions, that its parser does not read as a call where
 words are reserved (`spark.sql.ansi.enforceReservedKeywords`), and those that begin a statement or
-stand before brackets in one: `VALUES (…)`, `OVER (…)`."""
+come before brackets in one: `VALUES (…)`, `OVER (…)`."""
 
 
 def checked_function_name(name: str, builtins: frozenset[str]) -> str:

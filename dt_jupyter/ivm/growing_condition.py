@@ -1,4 +1,4 @@
-"""Whether a condition that asks for the time, once true of a row, stays true as time goes on."""
+"""Whether a condition that asks for the time, once true of a row, stays true over time."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _BELOW, _ABOVE = ("<", "<="), (">", ">=")
 
 
 def find_shrinking(condition: Expr) -> Expr | None:
-    """The part of a condition by which it may cease to be true of a row as time goes on; None where
+    """The part of a condition by which it may cease to be true of a row over time; None where
     rows only come to it. The condition is as Spark reads it, with the casts that Spark adds.
 
-    They do without a look at the clock, and where what is compared with the clock is on the smaller
+    They do if they do not read the clock, and where what is compared with the clock is on the smaller
     side: `day < current_date() - INTERVAL 30 DAYS`, also joined by AND and OR.
     """
     waiting = [condition]
@@ -59,7 +59,7 @@ def _grows(e: Expr) -> bool:
 
 
 def _rises(e: Expr) -> bool:
-    """Whether its value never falls as time goes on."""
+    """Whether its value never falls over time."""
     if not _asks(e):
         return True
     match e:

@@ -156,7 +156,7 @@ def _keeps_region(
         before = read_condition(spark, old.frozen, old.columns, builtins)
         after = read_condition(spark, new.frozen, new.columns, builtins)
     except Refused:
-        return False  # as of a region that is another one
+        return False  # as for another region
     inside = containing(before, after)
     return inside is not None and bool(spark.sql(f"SELECT {inside}").collect()[0][0])
 
