@@ -31,8 +31,8 @@ from dt_jupyter.definition.validate.check_plan import Rung, joined_columns, roun
 from dt_jupyter.definition.validate.generated_rows import NoValues, sample_rows
 from dt_jupyter.definition.validate.row_bound import TooManyRows
 from dt_jupyter.definition.validate.sandbox import (
-    RowColumns,
     Mismatch,
+    RowColumns,
     Sandbox,
     move_stage,
     put_split,
