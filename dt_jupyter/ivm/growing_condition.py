@@ -31,8 +31,8 @@ def find_shrinking(condition: Expr) -> Expr | None:
     """The part of a condition by which it may cease to be true of a row over time; None where
     rows only come to it. The condition is as Spark reads it, with the casts that Spark adds.
 
-    They do if they do not read the clock, and where what is compared with the clock is on the smaller
-    side: `day < current_date() - INTERVAL 30 DAYS`, also joined by AND and OR.
+    They do where the clock is not read, and where what is compared with the clock is on the
+    smaller side: `day < current_date() - INTERVAL 30 DAYS`, also joined by AND and OR.
     """
     waiting = [condition]
     while waiting:

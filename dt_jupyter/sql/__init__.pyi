@@ -1,7 +1,3 @@
-from .dialect import (
-    WholeSpark as WholeSpark,
-    has_other_precedence as has_other_precedence,
-)
 from .emit.bag_sql import BagSql as BagSql
 from .emit.hashing import (
     content_hash as content_hash,

@@ -210,20 +210,6 @@ def _call(name: str) -> Callable[[Sequence[exp.Expr]], exp.Expr]:
     return build
 
 
-def has_other_precedence(tree: exp.Expr) -> bool:
-    """Whether Spark takes operators together otherwise than they are in the tree: `a = b IS NULL`
-    asks of the comparison. As a text it means the same."""
-    return any(
-        isinstance(part, _PREDICATES)
-        for node in tree.find_all(*_COMPARISONS)
-        for part in (node.this, node.expression)
-    )
-
-
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_PREDICATES = (exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike)
-
-
 class SparkAsWritten(WholeSpark):
     """Spark's calls under the names and with the arguments that they are written with. What sqlglot
     makes of them for other dialects loses some (PARSE_JSON, the format of TO_CHAR) and reads others
