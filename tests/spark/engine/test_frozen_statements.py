@@ -153,10 +153,10 @@ def test_columns_that_frozen_rows_have_not(quick_lab: Lab) -> None:
     lab.sql("UPDATE src SET v = 0")
     assert lab.refresh("named") == "INCREMENTAL"
     assert lab.rows("named") == [(0, 2), (10, 1)]
-    with refused("DT-2105"):  # nothing tells what of the stored rows would be frozen
+    with refused("DT-1142"):  # nothing tells what of the stored rows would be frozen
         lab.sql("CREATE OR ALTER DYNAMIC TABLE named FROZEN WHERE (k < 2) AS "
                 "SELECT v, g + 0 AS k FROM src")  # fmt: skip
-    with refused("DT-2105"):
+    with refused("DT-1142"):
         lab.sql("CREATE OR ALTER DYNAMIC TABLE named FROZEN WHERE (h < 2) AS "
                 "SELECT CAST(v AS STRING) AS v, g AS h FROM src")  # fmt: skip
     assert lab.rows("named") == [(0, 2), (10, 1)]
