@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
+from dt_jupyter.ivm import Refused
 from dt_jupyter.model import Name, Source, SourceKind
 from dt_jupyter.spark import arrow_frame, confs
 from tests.spark.evaluation.random_statements import COLUMNS, Expressions, edge_rows
@@ -112,13 +113,33 @@ def answered(spark: SparkSession, items: Sequence[str], rest: str) -> list[str]:
 
 
 def bag(frame: DataFrame) -> Counter[str]:
-    """The rows, with times as numbers: Python has no year 10000."""
+    """The rows, with times as numbers, since Python has no year 10000, and floating-point numbers
+    by their first digits and without the sign of zero: both depend on the order of the rows."""
     columns = []
     for column in frame.toArrow().columns:
         is_time = pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
         values = column.cast(f"int{column.type.bit_width}") if is_time else column
-        columns.append([repr(v) for v in values.to_pylist()])
+        columns.append([plain(v) for v in values.to_pylist()])
     return Counter(map(repr, zip(*columns, strict=True)))
+
+
+def plain(value: object) -> str:
+    return f"{value + 0.0:.9g}" if isinstance(value, float) else repr(value)
+
+
+def read_items(
+    spark: SparkSession, items: Sequence[str], rest: str
+) -> Iterator[tuple[int, str, str]]:
+    """The items that have a form in the algebra, in as few texts as there can be: how many they
+    are, the text of them, and that of its relation."""
+    text = selected(items, rest)
+    try:
+        yield len(items), text, read_and_written(spark, text, {"a": source("a")})
+    except Refused:
+        half = len(items) // 2
+        if half:
+            yield from read_items(spark, items[:half], rest)
+            yield from read_items(spark, items[half:], rest)
 
 
 def difference(spark: SparkSession, text: str, written: str) -> str | None:
@@ -152,15 +173,14 @@ def test_expressions_have_the_rows_of_their_texts(
     tables = list(states(seed))
     arrow_frame(corpus, pa.concat_tables(tables), schema()).createOrReplaceTempView("a")
     known = [(rest, answered(corpus, items, rest)) for rest, items in drawn(seed)]
-    written = [
-        (text, read_and_written(corpus, text, {"a": source("a")}))
-        for text in (selected(items, rest) for rest, items in known)
-    ]
+    written = [found for rest, items in known for found in read_items(corpus, items, rest)]
     for rows in tables:
         arrow_frame(corpus, rows, schema()).createOrReplaceTempView("a")
-        for text, other in written:
+        for _, text, other in written:
             assert difference(corpus, text, other) is None, text
-    record_property("texts", sum(len(items) for _, items in known))
+    count = sum(n for n, _, _ in written)
+    assert count > 0.9 * sum(len(items) for _, items in known)
+    record_property("texts", count)
 
 
 def fill(spark: SparkSession, random: Random) -> None:

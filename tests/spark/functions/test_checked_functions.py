@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from dt_jupyter.definition.validate.generated_rows import NoValues
 from dt_jupyter.definition.validate.stand_ins import stand_ins
 from dt_jupyter.ivm import DERIVATIVES, Join
 from dt_jupyter.model import FunctionKind, Name, UserFunction
-from dt_jupyter.sql import CreateDynamicTable, GroupSql
+from dt_jupyter.sql import CreateDynamicTable, GroupSql, Query, TextQuery
 from tests.spark.engine_lab import Lab
 from tests.spark.functions.test_functions import Calls, calls, counted, fill
 from tests.spark.functions.test_on_change import numbered
@@ -30,16 +31,17 @@ QUERIES = {
 }
 
 
-def swapped(self: GroupSql, new: str) -> str:
+def swapped(self: GroupSql, new: str) -> Query:
     """The values of new groups, each function called with the arguments of the others, or none."""
-    return COMPUTED(self, new).replace("_0`", "_9`").replace("_1`", "_0`").replace("_9`", "_1`")
+    text = COMPUTED(self, new).sql
+    return TextQuery(text.replace("_0`", "_9`").replace("_1`", "_0`").replace("_9`", "_1`"))
 
 
 COMPUTED = GroupSql.computed
 OTHERS: dict[str, tuple[str, Any]] = {
     "values are not computed": (
         "of rows",
-        lambda self, new: f"SELECT * EXCEPT ({', '.join(_extra(self))}) FROM {new}",
+        lambda self, new: TextQuery(f"SELECT * EXCEPT ({', '.join(_extra(self))}) FROM {new}"),
     ),
     "arguments are swapped": ("joined", swapped),
 }
@@ -111,5 +113,5 @@ def test_values_of_every_type(spark: SparkSession) -> None:
         assert any(r["n"] for r in rows)
     for returns in ("map<int,int>", "interval day", "variant"):
         function = UserFunction("f", FunctionKind.PYTHON, returns, True, "f = lambda x: x")
-        with pytest.raises(TypeError):
+        with pytest.raises(NoValues):
             stand_ins(spark, (function,), "SELECT 1", random.Random(1))

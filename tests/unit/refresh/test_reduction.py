@@ -382,8 +382,9 @@ CONDITIONS = {
     "substring(s, 2) = 'reen'": [1],
     "i = 1 OR s = 'green'": [0, 1], "i = 1 AND length(s) > 3": [0],
     "(i = 1 OR i = 2) AND (length(s) > 6 AND d < 0.06)": [0],
-    "(i = 1 AND length(s) > 30) OR i = -3": [0, 3],
 }  # fmt: skip
+PARTLY_ASKED = {"(i = 1 AND length(s) > 30) OR i = -3": [0, 3]}
+"""With the rows for which Arrow does not know that the condition is not true."""
 NOT_ASKED = (
     "length(s) > 3", "i = 1 OR length(s) > 3", "NOT (i = 1 AND length(s) > 3)",
     "s = 1", "i = '1'", "d = 0.055", "d = 5e-2", "i = 1.5", "s LIKE 'a_c'",
@@ -409,9 +410,9 @@ def _sieved(condition: Expr) -> pa.Table:
     return sieved(VALUES, {n: n for n in VALUES.column_names}, condition)
 
 
-@pytest.mark.parametrize("text", CONDITIONS)
-def test_a_condition_keeps_the_rows_for_which_it_is_true(text: str) -> None:
-    assert _sieved(_condition(text)).to_pylist() == VALUES.take(CONDITIONS[text]).to_pylist()
+@pytest.mark.parametrize(("text", "kept"), [*CONDITIONS.items(), *PARTLY_ASKED.items()])
+def test_a_condition_keeps_the_rows_for_which_it_may_be_true(text: str, kept: list[int]) -> None:
+    assert _sieved(_condition(text)).to_pylist() == VALUES.take(kept).to_pylist()
 
 
 @pytest.mark.parametrize("text", NOT_ASKED)
