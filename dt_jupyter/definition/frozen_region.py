@@ -63,7 +63,7 @@ def require_region(
     _require_boolean(spark, name, text, columns)
     query, functions = _selecting(text, region.where), CallableFunctions(builtins, frozenset())
     try:
-        condition = read_condition(spark, region, columns, builtins)
+        condition = read_condition(spark, region.where, columns, builtins)
         read_meaning(spark, query, functions, {_ROWS: _schema(columns)})
     except Refused as e:
         subquery = e.refusal is Refusal.SUBQUERY
@@ -77,11 +77,11 @@ def require_region(
 
 
 def read_condition(
-    spark: SparkSession, region: FrozenRegion, columns: TableColumns, builtins: frozenset[str]
+    spark: SparkSession, where: str, columns: TableColumns, builtins: frozenset[str]
 ) -> Expr:
-    """The condition as Spark reads it over these columns, by their names. Refused where Spark has
+    """A condition as Spark reads it over these columns, by their names. Refused where Spark has
     no plan of it, or it has a subquery."""
-    text = f"{_before(columns)}{region.where}\n)"
+    text = f"{_before(columns)}{where}\n)"
     try:
         document = read_query_document(Catalyst.of(spark), text)
     except PySparkException as e:

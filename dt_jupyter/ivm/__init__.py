@@ -96,6 +96,7 @@ from dt_jupyter.ivm.expr import (
     numbered as numbered,
     separated as separated,
     walk_expression as walk_expression,
+    without_brackets as without_brackets,
 )
 from dt_jupyter.ivm.expression_types import (
     ColumnType as ColumnType,

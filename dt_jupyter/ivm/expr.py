@@ -287,6 +287,13 @@ class Bracketed(Expr):
     inner: Expr
 
 
+def without_brackets(e: Expr) -> Expr:
+    """What is in the brackets around it."""
+    while isinstance(e, Bracketed):
+        e = e.inner
+    return e
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Element(Expr):
     """`value[key]`, of an array or a map."""

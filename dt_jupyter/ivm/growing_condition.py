@@ -13,6 +13,7 @@ from dt_jupyter.ivm.expr import (
     Postfix,
     Prefix,
     walk_expression,
+    without_brackets,
 )
 
 _RISING = frozenset({"current_timestamp", "current_date", "now"})
@@ -96,7 +97,7 @@ def containing(old: Expr, new: Expr) -> str | None:
 
     It can where the border of one comparison was moved: `day < DATE'2026-01-01'`.
     """
-    one, other = map(_bare, (old, new))
+    one, other = map(without_brackets, (old, new))
     if _is_same(one, other):
         return "TRUE"
     match one, other:
@@ -108,12 +109,6 @@ def containing(old: Expr, new: Expr) -> str | None:
                 ends = (f"({e.sql(str)})" for e in (before, after))
                 return f" {sign} ".join(ends) if constant else None
     return None
-
-
-def _bare(e: Expr) -> Expr:
-    while isinstance(e, Bracketed):
-        e = e.inner
-    return e
 
 
 def _is_same(one: Expr, other: Expr) -> bool:

@@ -29,6 +29,7 @@ from dt_jupyter.ivm import (
     Literal,
     Postfix,
     Prefix,
+    without_brackets,
 )
 from dt_jupyter.model import is_bigint
 from dt_jupyter.sql import unquote
@@ -135,13 +136,6 @@ def _joined(op: str, sides: Sequence[_Truth | None]) -> _Truth | None:
     return _Truth(reduce(join, (s.values for s in known)), whole and all(s.exact for s in known))
 
 
-def _bare(e: Expr) -> Expr:
-    """Without the brackets around it."""
-    while isinstance(e, Bracketed):
-        e = e.inner
-    return e
-
-
 @dataclass(frozen=True)
 class _Comparison:
     """Answers single comparisons over the rows of a table."""
@@ -188,7 +182,7 @@ class _Comparison:
         return pc.call_function(compare, [column, other])
 
     def _column(self, e: Expr) -> pa.ChunkedArray:
-        match _bare(e):
+        match without_brackets(e):
             case Column(column) if column in self.names:
                 return self.rows[self.names[column]]
             case Call("substring" | "substr", (text, start, length)):
@@ -227,7 +221,7 @@ class _Comparison:
 
 
 def _is_value(e: Expr) -> bool:
-    return isinstance(_bare(e), Column | Call)
+    return isinstance(without_brackets(e), Column | Call)
 
 
 def _scalar(value: _Constant, type_: pa.DataType) -> pa.Scalar:
@@ -253,7 +247,7 @@ def _scalar(value: _Constant, type_: pa.DataType) -> pa.Scalar:
 
 def _constant(e: Expr) -> _Constant:
     """The value of literals, and of sums of them: whole numbers and decimals, strings, dates."""
-    match _bare(e):
+    match without_brackets(e):
         case Literal(text):
             return _literal(text)
         case Prefix("-", inner) as node:
@@ -308,7 +302,7 @@ def _day(text: str) -> datetime.date:
 
 
 def _sum(e: Expr, left: Expr, sign: int, right: Expr) -> _Constant:
-    step = _bare(right)
+    step = without_brackets(right)
     found = _INTERVAL.fullmatch(step.text) if isinstance(step, Literal) else None
     if found is None:
         return _fitting(e, _EXACT.add(_number(left), sign * _number(right)))

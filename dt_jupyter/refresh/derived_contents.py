@@ -153,8 +153,8 @@ def _keeps_region(
         return True
     builtins = refresher.definer.builtins
     try:
-        before = read_condition(spark, old.frozen, old.columns, builtins)
-        after = read_condition(spark, new.frozen, new.columns, builtins)
+        before = read_condition(spark, old.frozen.where, old.columns, builtins)
+        after = read_condition(spark, new.frozen.where, new.columns, builtins)
     except Refused:
         return False  # as for another region
     inside = containing(before, after)

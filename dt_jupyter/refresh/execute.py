@@ -119,6 +119,7 @@ class RefreshContext:
 
     spark: SparkSession
     sources: Sources
+    builtins: frozenset[str]
     tuning: Tuning
     small: SmallTables
     evaluator: Evaluator
@@ -295,6 +296,7 @@ class Stages:
         of = self.context
         return kept_region(
             of.sources,
+            of.builtins,
             of.table,
             of.definition,
             of.seen.frontier.data_timestamp,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dt_jupyter.definition import columns_of_region, frozen_at
+from dt_jupyter.definition import columns_of_region, frozen_at, read_condition
 from dt_jupyter.ivm import Expr, Raw, Refused
 from dt_jupyter.lake import Contents, is_delta, snapshot_sql, spark_schema
-from dt_jupyter.model import Definition, DynamicTable, Timestamp, error, quote
+from dt_jupyter.model import Definition, DynamicTable, Timestamp, error
 from dt_jupyter.model.hidden import STORED_ID, is_hidden, where_visible
-from dt_jupyter.plans import read_document, read_filter_condition, read_query_document
 from dt_jupyter.refresh.frozen_columns import ColumnsKept, ColumnTypes, carried_columns
 from dt_jupyter.sources import Sources
-from dt_jupyter.spark import Catalyst, builtin_functions, type_text
+from dt_jupyter.spark import type_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,22 +22,21 @@ _LOST = frozenset(("LOG_LOST", "LOG_BROKEN", "LOG_REGRESSED"))
 
 @dataclass(frozen=True)
 class KeptRegion:
-    """The frozen region at a refresh: `condition` over these `columns` is true of its rows and else
-    false; `rows` is the query of those that are there in the columns of the definition, with their
-    row ids where `has_ids`. Without rows the query gives the first ones too."""
+    """The frozen region at a refresh: `condition` over these `columns`, which calls `builtins` of
+    Spark alone, is true of its rows and else false; `rows` is the query of those that are there in
+    the columns of the definition, with their row ids where `has_ids`. Without rows the query gives
+    the first ones too."""
 
     condition: str
     columns: tuple[tuple[str, str, str | None], ...]
+    builtins: frozenset[str]
     rows: str | None = None
     has_ids: bool = False
 
     def read(self, spark: SparkSession) -> Expr:
         """The condition as Spark reads it; where no analyser does, as text."""
-        items = ", ".join(f"CAST(NULL AS {t}) AS {quote(n)}" for n, t, _ in self.columns)
-        text = f"SELECT * FROM (SELECT {items} WHERE FALSE) AS rows WHERE {self.condition}"
         try:
-            document = read_query_document(Catalyst.of(spark), text)
-            return read_filter_condition(read_document(document), builtin_functions(spark))
+            return read_condition(spark, self.condition, self.columns, self.builtins)
         except Refused:
             return Raw((self.condition,))
 
@@ -58,6 +56,7 @@ def require_frozen_rows(sources: Sources, contents: Contents, table: DynamicTabl
 
 def kept_region(
     sources: Sources,
+    builtins: frozenset[str],
     table: DynamicTable,
     definition: Definition,
     t: Timestamp,
@@ -71,7 +70,7 @@ def kept_region(
         return None
     origin = _origin(sources, table, definition) if whole else None
     if origin is None:
-        return KeptRegion(condition, definition.columns)
+        return KeptRegion(condition, definition.columns, builtins)
     path, version = origin
     fields = spark_schema(sources.logs[path].metadata(version).fields)
     stored = {f.name: type_text(f.dataType) for f in fields}
@@ -80,7 +79,7 @@ def kept_region(
     ids = STORED_ID if has_ids else ()
     rows = f"SELECT {', '.join((*items, *ids))} FROM {snapshot_sql(path, version)}"
     query = f"SELECT * FROM (\n{rows}{where_visible(stored)}\n)\nWHERE {condition}"
-    return KeptRegion(condition, definition.columns, query, has_ids)
+    return KeptRegion(condition, definition.columns, builtins, query, has_ids)
 
 
 def _origin(

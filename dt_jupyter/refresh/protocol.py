@@ -561,6 +561,7 @@ class Refresher:
         of = RefreshContext(
             spark,
             self.sources,
+            self.definer.builtins,
             self.tuning,
             self.small,
             self.evaluator,

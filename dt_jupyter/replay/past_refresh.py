@@ -422,6 +422,7 @@ class _Again:
             _NONE_HERE,
             region=kept_region(
                 self.refresher.sources,
+                self.refresher.definer.builtins,
                 table,
                 self.definition,
                 self.new.data_timestamp,

@@ -98,6 +98,7 @@ def explain_table(
     shown = _PlanPrinter(
         spark,
         refresher.sources,
+        refresher.definer.builtins,
         replace(table, definition=definition),
         seen.frontier,
         compiled,
@@ -141,6 +142,7 @@ class _PlanPrinter:
 
     spark: SparkSession
     sources: Sources
+    builtins: frozenset[str]
     table: DynamicTable
     frontier: Frontier
     compiled: Compiled | None
@@ -173,7 +175,8 @@ class _PlanPrinter:
 
     def _region(self, *, whole: bool) -> KeptRegion | None:
         t = self.frontier.data_timestamp
-        return kept_region(self.sources, self.table, self.table.definition, t, whole=whole)
+        definition = self.table.definition
+        return kept_region(self.sources, self.builtins, self.table, definition, t, whole=whole)
 
     def _statements(self, step: StageStep, foretold: frozenset[str]) -> Iterator[PlanStep]:
         """The statement of a step, after those of the keys that it touches."""
