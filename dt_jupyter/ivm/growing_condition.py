@@ -92,7 +92,7 @@ def _asks(e: Expr) -> bool:
 
 
 def containing(old: Expr, new: Expr) -> str | None:
-    """What is true where every row of which `old` is true has `new` true too, as an expression of
+    """What is true where each row that `old` is true of has `new` true too, as an expression of
     constants; None where that cannot be seen. Both are as Spark reads them.
 
     It can where the border of one comparison was moved: `day < DATE'2026-01-01'`.

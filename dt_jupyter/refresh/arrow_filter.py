@@ -108,7 +108,7 @@ def _answer(rows: pa.Table, names: Mapping[str, str], condition: Expr) -> _Truth
 
 
 def _connected(condition: Expr) -> Iterator[Expr]:
-    """The condition and those of which it consists, before their parts."""
+    """The condition and the conditions in it, each before its parts."""
     waiting = [condition]
     while waiting:
         node = waiting.pop()

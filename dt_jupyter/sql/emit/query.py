@@ -56,7 +56,7 @@ class SelectItem:
 
 @dataclass(frozen=True)
 class Table:
-    """A view's name, or another relation as text, of which nothing else is known. `columns` are the
+    """A view's name, or another relation as text with unknown content. `columns` are the
     names that its alias gives to its columns."""
 
     text: str
@@ -106,7 +106,7 @@ FROM_NODES = (Table, Nested, Joined, Generated)
 
 @dataclass(frozen=True, eq=False)
 class TextQuery(Query):
-    """A query that is text, of which nothing is known."""
+    """A query as text, which is not analysed."""
 
     text: str
 
